@@ -105,12 +105,11 @@ public final class Inbox {
         try (var connection = database.getConnection()) {
             var commits = connection.getAutoCommit();
             connection.setAutoCommit(true);
-            try (var delete = connection.prepareStatement(Dialect.of(connection).forget(table))) {
+            try (var delete = connection.prepareStatement(Dialect.of(connection).forget(table, olderThan.toMillis()))) {
                 var forgotten = 0L;
                 int count;
                 do {
                     Dialect.of(connection).bind(delete, 1, consumer);
-                    delete.setLong(2, olderThan.toMillis());
                     count = delete.executeUpdate();
                     forgotten += count;
                 } while (count == FORGOTTEN_AT_ONCE);
@@ -174,10 +173,10 @@ public final class Inbox {
             }
 
             @Override
-            String forget(String table) {
+            String forget(String table, long olderMillis) {
                 return "DELETE FROM " + table + " WHERE ctid = ANY(ARRAY(SELECT ctid FROM " + table
-                        + " WHERE consumer = ? AND handled < clock_timestamp() - ? * interval '1 millisecond' LIMIT "
-                        + FORGOTTEN_AT_ONCE + "))";
+                        + " WHERE consumer = ? AND handled < clock_timestamp() - " + olderMillis
+                        + " * interval '1 millisecond' LIMIT " + FORGOTTEN_AT_ONCE + "))";
             }
 
             @Override
@@ -205,10 +204,11 @@ public final class Inbox {
             }
 
             @Override
-            String forget(String table) {
-                return "DELETE FROM " + table
-                        + " WHERE consumer = ? AND handled < TIMESTAMPADD(MICROSECOND, -1000 * ?,"
-                        + " CURRENT_TIMESTAMP(3)) LIMIT "
+            String forget(String table, long olderMillis) {
+                var until = "(" + MysqlStore.NOW_MILLIS + " - " + olderMillis + ")";
+                // the first, in local time, is for the index: clocks may have been set back by hours since
+                return "DELETE FROM " + table + " WHERE consumer = ? AND handled < FROM_UNIXTIME(" + until
+                        + " / 1000) + INTERVAL 3 HOUR AND UNIX_TIMESTAMP(handled) * 1000 < " + until + " LIMIT "
                         + FORGOTTEN_AT_ONCE;
             }
 
@@ -234,7 +234,8 @@ public final class Inbox {
         /** Returns an insert that waits for who inserts the same, and does nothing if it is there. */
         abstract String remember(String table);
 
-        abstract String forget(String table);
+        /** Returns a delete of a consumer's events that are older than that, as many as are forgotten at once. */
+        abstract String forget(String table, long olderMillis);
 
         abstract void bind(PreparedStatement statement, int at, String text) throws SQLException;
 

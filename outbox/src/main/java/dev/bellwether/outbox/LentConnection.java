@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +20,9 @@ final class LentConnection implements AutoCloseable {
     private final Duration patience;
     private final int timeoutBefore;
     private final boolean commitsBefore;
+    private int isolationBefore;
+    /** Who made it fit for its work; null if nobody has. */
+    private @Nullable Store preparedBy;
 
     private LentConnection(Connection connection, Store store, Duration patience) throws SQLException {
         this.connection = connection;
@@ -42,6 +46,13 @@ final class LentConnection implements AutoCloseable {
         }
     }
 
+    /** Makes it fit for reading or deleting, until it is given back. */
+    void prepare(Store by, boolean deletes) throws SQLException {
+        isolationBefore = connection.getTransactionIsolation();
+        preparedBy = by;
+        by.prepare(connection, deletes);
+    }
+
     Connection connection() {
         return connection;
     }
@@ -50,19 +61,20 @@ final class LentConnection implements AutoCloseable {
     @Override
     public void close() {
         try {
+            var by = preparedBy;
+            if (by != null) {
+                by.restore(connection);
+                // by the same means as it was changed, else the pool believes in another than the session has
+                connection.setTransactionIsolation(isolationBefore);
+            }
             store.unlimitWaits(connection);
             connection.setAutoCommit(commitsBefore);
             connection.setNetworkTimeout(Runnable::run, timeoutBefore);
             connection.close();
         } catch (SQLException | RuntimeException e) {
             LOG.debug("a connection was broken when it was given back", e);
-            discard();
+            end(connection);
         }
-    }
-
-    /** Gives it back as one that is of no use any more. */
-    void discard() {
-        end(connection);
     }
 
     /** Breaks it off while a thread may be waiting for the database, and gives it back when that thread has ended. */

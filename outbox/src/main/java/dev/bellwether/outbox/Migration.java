@@ -80,6 +80,7 @@ final class Migration {
     private boolean once() throws SQLException {
         connection.setAutoCommit(false);
         try {
+            from.impatient(connection); // else writers would wait for a machine that has vanished behind the lock
             execute("SET LOCAL lock_timeout = '200ms'");
             execute("SET LOCAL enable_seqscan = off");
             var changed = replace();

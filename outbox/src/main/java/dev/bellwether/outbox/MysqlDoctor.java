@@ -125,8 +125,7 @@ final class MysqlDoctor {
         }
         var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
         var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
-        var next = number(
-                "SHOW TABLE STATUS LIKE '" + table.name().substring(table.name().indexOf('.') + 1) + "'", 11);
+        var next = MysqlStore.told(connection, table, "auto_increment");
         if (next > 0 && low >= next && highest < next) {
             error(
                     "rows up to id " + low + " were published, and the next id is " + next + ": it was set back",

@@ -18,6 +18,15 @@ import org.jspecify.annotations.Nullable;
 class MysqlStore extends Store {
     private static final int UNKNOWN_VARIABLE = 1193;
     private static final int PAGE = 10_000;
+    /** For how long a session waits for a lock of metadata, and for one of a row. */
+    private static final List<String> WAITS = List.of("lock_wait_timeout", "innodb_lock_wait_timeout");
+    /** For how long it waits for the next statement. */
+    private static final List<String> SILENCES = List.of("wait_timeout");
+    /** For how long what the server tells of its tables may be old, in seconds: a day unless one asks for less. */
+    private static final List<String> STALENESS = List.of("information_schema_stats_expiry");
+    /** In milliseconds since 1970: local times are no measure where clocks are set forward and back. */
+    static final String NOW_MILLIS = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000";
+
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
     private static final String SIZE = "COALESCE(OCTET_LENGTH(record_value), 0) + COALESCE(OCTET_LENGTH(headers), 0)";
@@ -94,31 +103,37 @@ class MysqlStore extends Store {
     @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
-        setRanges(connection, "0");
+        change(connection, List.of(ranges(connection)), 0); // so that there is no bound
         // so that the delete locks the row with the epoch, which it would only read otherwise
         connection.setTransactionIsolation(
                 deletes ? Connection.TRANSACTION_REPEATABLE_READ : Connection.TRANSACTION_READ_COMMITTED);
     }
 
     @Override
-    void restore(Connection connection, boolean deletes) throws SQLException {
-        var mariaDb = MetadataLocks.isMariaDb(connection);
-        try (var statement = connection.createStatement()) {
-            statement.execute("SET SESSION " + (mariaDb ? "tx_isolation" : "transaction_isolation") + " = DEFAULT");
-        }
-        setRanges(connection, "DEFAULT");
+    void restore(Connection connection) throws SQLException {
+        changeBack(connection, List.of(ranges(connection)));
     }
 
-    /** Lets the optimizer go through any number of ranges, beyond which it would scan the table. */
-    private static void setRanges(Connection connection, String limit) throws SQLException {
-        var variable =
-                MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size";
-        setIfKnown(connection, variable, limit);
+    /** Bounds what the optimizer goes through of ranges; beyond it would scan the table. */
+    private static String ranges(Connection connection) throws SQLException {
+        return MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size";
     }
 
-    private static void setIfKnown(Connection connection, String variable, String value) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute("SET SESSION " + variable + " = " + value);
+    /**
+     * Sets variables of the session, if this server knows them, and keeps what they were under names of ours: DEFAULT
+     * would take away what the pool has set.
+     */
+    private static void change(Connection connection, List<String> variables, long value) throws SQLException {
+        set(connection, variables, "@bellwether_%1$s = @@SESSION.%1$s, SESSION %1$s = " + value);
+    }
+
+    private static void changeBack(Connection connection, List<String> variables) throws SQLException {
+        set(connection, variables, "SESSION %1$s = @bellwether_%1$s");
+    }
+
+    private static void set(Connection connection, List<String> variables, String each) throws SQLException {
+        try {
+            execute(connection, "SET " + variables.stream().map(each::formatted).collect(Collectors.joining(", ")));
         } catch (SQLException e) {
             if (e.getErrorCode() != UNKNOWN_VARIABLE) {
                 throw e;
@@ -268,9 +283,8 @@ class MysqlStore extends Store {
 
     @Override
     long ageMillis(Connection connection, long low) throws SQLException {
-        try (var query =
-                connection.prepareStatement("SELECT TIMESTAMPDIFF(MICROSECOND, created, CURRENT_TIMESTAMP(3)) DIV 1000"
-                        + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
+        try (var query = connection.prepareStatement(
+                "SELECT " + millisSince("created") + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {
             query.setLong(1, low);
             try (var result = query.executeQuery()) {
                 return result.next() ? Math.max(0, result.getLong(1)) : 0;
@@ -280,7 +294,11 @@ class MysqlStore extends Store {
 
     @Override
     String silentMillis() {
-        return "TIMESTAMPDIFF(MICROSECOND, seen, CURRENT_TIMESTAMP(3)) DIV 1000";
+        return millisSince("seen");
+    }
+
+    private static String millisSince(String column) {
+        return NOW_MILLIS + " - CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
     }
 
     @Override
@@ -346,27 +364,24 @@ class MysqlStore extends Store {
      * next statement. So that holds while the transaction is open, and afterwards what the session had before.
      */
     @Override
-    void impatient(Connection connection) throws SQLException {
-        execute(connection, "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5");
+    void impatient(Connection connection, Duration silence) throws SQLException {
+        change(connection, SILENCES, Math.max(1, silence.toSeconds()));
     }
 
     @Override
     void patient(Connection connection) throws SQLException {
-        execute(connection, "SET SESSION wait_timeout = @bellwether_wait");
+        changeBack(connection, SILENCES);
     }
 
-    /** Of locks of rows it is patient for less than a minute by itself; of those of metadata, for a day or more. */
+    /** By itself it waits for a lock of a row for a minute, and for one of metadata for a day or more. */
     @Override
     void limitWaits(Connection connection, Duration patience) throws SQLException {
-        execute(
-                connection,
-                "SET @bellwether_lock_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = "
-                        + Math.max(1, patience.toMillis() * 9 / 10_000));
+        change(connection, WAITS, Math.max(1, patience.toMillis() * 9 / 10_000));
     }
 
     @Override
     void unlimitWaits(Connection connection) throws SQLException {
-        execute(connection, "SET SESSION lock_wait_timeout = @bellwether_lock_wait");
+        changeBack(connection, WAITS);
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {
@@ -398,9 +413,23 @@ class MysqlStore extends Store {
     }
 
     @Override
-    String estimate() {
-        return "SELECT table_rows FROM information_schema.tables WHERE table_schema = database() AND table_name = '"
-                + table.name() + "'";
+    long estimate(Connection connection) throws SQLException {
+        return told(connection, table, "table_rows");
+    }
+
+    /** Returns what the server tells of a table, as it is now; 0 if nothing. */
+    static long told(Connection connection, OutboxTable table, String column) throws SQLException {
+        var parts = table.name().split("\\.", 2);
+        var schema = parts.length == 1 ? "database()" : "'" + parts[0] + "'";
+        change(connection, STALENESS, 0);
+        try {
+            return number(
+                    connection,
+                    "SELECT " + column + " FROM information_schema.tables WHERE table_schema = " + schema
+                            + " AND table_name = '" + parts[parts.length - 1] + "'");
+        } finally {
+            changeBack(connection, STALENESS);
+        }
     }
 
     @Override

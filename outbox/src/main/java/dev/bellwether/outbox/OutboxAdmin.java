@@ -12,6 +12,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
@@ -24,18 +25,30 @@ import org.jspecify.annotations.Nullable;
 public final class OutboxAdmin {
     private static final long COUNTED = 1_000_000;
     private static final long COUNTED_QUICKLY = 100_000;
+    /** More than brokers are waited for. */
+    private static final Duration SILENCE = Duration.ofMinutes(2);
+
+    private static final String NOT_FENCED = "the producers of the old shards could not be fenced: nothing was changed";
 
     private final DataSource database;
     private final OutboxTable table;
+    private final Duration silence;
 
-    private OutboxAdmin(DataSource database, OutboxTable table) {
+    /**
+     * Serves this table.
+     *
+     * @param silence the database ends a change if we say nothing for so long, as a machine that has vanished: relays
+     *     wait for it
+     */
+    OutboxAdmin(DataSource database, OutboxTable table, Duration silence) {
         this.database = database;
         this.table = table;
+        this.silence = silence;
     }
 
     /** Serves this table. */
     public static OutboxAdmin of(DataSource database, OutboxTable table) {
-        return new OutboxAdmin(database, table);
+        return new OutboxAdmin(database, table, SILENCE);
     }
 
     /**
@@ -45,7 +58,8 @@ public final class OutboxAdmin {
      * @param exact whether they were counted: beyond a million, or what {@link #quickState} counts, it is the
      *     database's estimate
      * @param oldest for how long the first row has been there
-     * @param parked records in the parking table
+     * @param parked records in the parking table: counted up to a million, by {@link #quickState} up to 100,000; one
+     *     more stands for more
      * @param blocked records that wait and hold back others, as far as the leaders have written them down
      */
     public record State(
@@ -149,14 +163,15 @@ public final class OutboxAdmin {
         var store = store(connection, table);
         var counted = store.backlog(connection, low, most);
         var exact = counted.rows() <= most;
-        var backlog = exact ? counted.rows() : Math.max(counted.rows(), number(connection, store.estimate()));
+        var backlog = exact ? counted.rows() : Math.max(counted.rows(), store.estimate(connection));
         var oldest = Duration.ofMillis(counted.oldestMillis());
-        var parked = number(
+        var parked = Store.number(
                 connection,
-                "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + most + ") AS counted");
+                "SELECT count(*) FROM (SELECT 1 AS one FROM " + table.parked() + " LIMIT " + (most + 1)
+                        + ") AS counted");
         var shards = shards(connection, store);
         var blocked = OutboxSchema.mayBeRead(connection, table.blocked())
-                ? number(connection, "SELECT count(*) FROM " + blockedNow(table))
+                ? Store.number(connection, "SELECT count(*) FROM " + blockedNow(table))
                 : 0;
         return new State(backlog, exact, oldest, parked, blocked, shards);
     }
@@ -251,11 +266,12 @@ public final class OutboxAdmin {
 
     /** Each is locked before it is copied, so that of two who requeue it one finds it gone. */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
+        var store = Store.of(connection, table);
         connection.setAutoCommit(false);
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
-                var requeue =
-                        connection.prepareStatement(Store.of(connection, table).requeue());
+                var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
+            store.impatient(connection); // the ids that it draws hold up those behind them
             var count = 0;
             for (var id : ids) {
                 lock.setLong(1, id);
@@ -278,6 +294,7 @@ public final class OutboxAdmin {
             throw e;
         } finally {
             connection.setAutoCommit(true);
+            store.patient(connection);
         }
     }
 
@@ -303,7 +320,7 @@ public final class OutboxAdmin {
         change(name, connection -> {
             try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
+                var low = Store.number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
                 var before = shards(connection, ofShards());
                 update.setInt(1, shards);
                 update.setLong(2, low);
@@ -451,13 +468,15 @@ public final class OutboxAdmin {
     /** Changes what all relays must agree on, while none of them deletes, reports or begins. */
     private void change(String name, Change change) throws SQLException {
         try (var connection = connect()) {
+            var store = store(connection, table);
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
             try (var lock =
                     connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
+                store.impatient(connection, silence);
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = store(connection, table).tenant(connection, Store.WHOLE);
+                var there = store.tenant(connection, Store.WHOLE);
                 if (there.isPresent() && !there.get().equals(name)) {
                     throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }
@@ -468,6 +487,7 @@ public final class OutboxAdmin {
                 throw e;
             } finally {
                 connection.setAutoCommit(true);
+                store.patient(connection);
                 connection.setTransactionIsolation(isolation);
             }
         }
@@ -478,7 +498,7 @@ public final class OutboxAdmin {
     }
 
     private static int shards(Connection connection, String ofShards) throws SQLException {
-        return (int) number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
+        return (int) Store.number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
     }
 
     /**
@@ -528,7 +548,7 @@ public final class OutboxAdmin {
     }
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */
-    private static void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
+    private void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
         var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
         try {
             admin.fenceProducers(IntStream.range(0, shards)
@@ -536,9 +556,11 @@ public final class OutboxAdmin {
                             .flatMap(shard -> config.transactionalIds(shard).stream())
                             .toList())
                     .all()
-                    .get();
+                    .get(silence.toMillis() / 2, TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            throw new IllegalStateException("the producers of the old shards could not be fenced", e.getCause());
+            throw new IllegalStateException(NOT_FENCED, e.getCause());
+        } catch (TimeoutException e) {
+            throw new IllegalStateException(NOT_FENCED, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while fencing", e);
@@ -661,13 +683,6 @@ public final class OutboxAdmin {
         WARNING,
         /** What we promise does not hold. */
         ERROR
-    }
-
-    private static long number(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            return result.next() ? result.getLong(1) : 0;
-        }
     }
 
     /** Each call commits what it does, whatever the pool is set to. */

@@ -139,7 +139,7 @@ public final class OutboxSchema {
     private static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
         var inParts = store.form() == OutboxForm.ROTATED && !statements.isEmpty();
         if (inParts && connection.getAutoCommit()) {
-            together(connection, statements);
+            together(connection, store, statements);
             return;
         }
         try (var statement = connection.createStatement()) {
@@ -153,9 +153,10 @@ public final class OutboxSchema {
     }
 
     /** All or nothing, and one at a time: a table without its parts would refuse what is written into it. */
-    private static void together(Connection connection, List<String> statements) throws SQLException {
+    private static void together(Connection connection, Store store, List<String> statements) throws SQLException {
         connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
+            store.impatient(connection);
             lock(statement);
             for (var sql : statements) {
                 statement.execute(sql);

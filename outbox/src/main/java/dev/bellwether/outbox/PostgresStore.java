@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,16 @@ class PostgresStore extends Store {
     /** More of them, for tables that have parts: their rows are to come in order, one by one. */
     private static final List<String> OF_PARTS =
             List.of("enable_sort = off", "enable_bitmapscan = off", "max_parallel_workers_per_gather = 0");
+
+    private static final String LOCKS = "lock_timeout";
+    private static final String COMMITS = "synchronous_commit";
+    /** What is changed for reading and deleting. */
+    private static final List<String> CHANGED = Stream.concat(
+                    Stream.of(SETTINGS, OF_PARTS)
+                            .flatMap(List::stream)
+                            .map(setting -> setting.substring(0, setting.indexOf(' '))),
+                    Stream.of(COMMITS))
+            .toList();
 
     /**
      * Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see
@@ -213,27 +224,26 @@ class PostgresStore extends Store {
         connection.setAutoCommit(true);
         // a delete that waited for the row with the epoch must see what it waited for
         connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-        try (var statement = connection.createStatement()) {
-            for (var setting : SETTINGS) {
-                statement.execute("SET " + setting);
-            }
-            if (form() == OutboxForm.ROTATED) {
-                for (var setting : OF_PARTS) {
-                    statement.execute("SET " + setting);
-                }
-            }
+        var settings = new ArrayList<>(SETTINGS);
+        if (form() == OutboxForm.ROTATED) {
+            settings.addAll(OF_PARTS);
         }
         if (deletes) {
-            durable(connection, false);
+            settings.add(commits(false));
         }
+        change(connection, CHANGED, settings);
     }
 
     /** A delete that a crash undoes is a record sent again, not one lost. */
     @Override
     void durable(Connection connection, boolean before) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("SET synchronous_commit = " + (before ? "on" : "off"));
+            statement.execute("SET " + commits(before));
         }
+    }
+
+    private static String commits(boolean durably) {
+        return COMMITS + " = " + (durably ? "on" : "off");
     }
 
     @Override
@@ -248,32 +258,41 @@ class PostgresStore extends Store {
     }
 
     @Override
-    void restore(Connection connection, boolean deletes) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute("RESET default_transaction_isolation");
-            for (var setting :
-                    Stream.concat(SETTINGS.stream(), OF_PARTS.stream()).toList()) {
-                statement.execute("RESET " + setting.substring(0, setting.indexOf(' ')));
-            }
-            if (deletes) {
-                statement.execute("RESET synchronous_commit");
-            }
-        }
+    void restore(Connection connection) throws SQLException {
+        changeBack(connection, CHANGED);
     }
 
     @Override
     void limitWaits(Connection connection, Duration patience) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute("SELECT set_config('bellwether.lock_timeout', current_setting('lock_timeout'), false)");
-            statement.execute("SET lock_timeout = " + Math.max(1, patience.toMillis() * 9 / 10));
-        }
+        change(connection, List.of(LOCKS), List.of(LOCKS + " = " + Math.max(1, patience.toMillis() * 9 / 10)));
     }
 
     @Override
     void unlimitWaits(Connection connection) throws SQLException {
+        changeBack(connection, List.of(LOCKS));
+    }
+
+    /**
+     * Sets what the session is to have, in one round trip. It keeps what it had before under names of ours: RESET would
+     * take away what the pool has set.
+     */
+    private static void change(Connection connection, List<String> names, List<String> settings) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("SELECT set_config('lock_timeout', current_setting('bellwether.lock_timeout'), false)");
+            statement.execute("SELECT "
+                    + each(names, "set_config('bellwether.%1$s', current_setting('%1$s'), false)", ", ") + "; "
+                    + each(settings, "SET %s", "; "));
         }
+    }
+
+    private static void changeBack(Connection connection, List<String> names) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(
+                    "SELECT " + each(names, "set_config('%1$s', current_setting('bellwether.%1$s'), false)", ", "));
+        }
+    }
+
+    private static String each(List<String> all, String form, String between) {
+        return all.stream().map(form::formatted).collect(Collectors.joining(between));
     }
 
     /** Returns the columns; of other shards' rows the id alone. */
@@ -475,9 +494,9 @@ class PostgresStore extends Store {
     }
 
     @Override
-    void impatient(Connection connection) throws SQLException {
+    void impatient(Connection connection, Duration silence) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute("SET LOCAL idle_in_transaction_session_timeout = '5s'");
+            statement.execute("SET LOCAL idle_in_transaction_session_timeout = " + silence.toMillis());
         }
     }
 
@@ -536,8 +555,9 @@ class PostgresStore extends Store {
     }
 
     @Override
-    String estimate() {
-        return "SELECT reltuples::bigint FROM pg_class WHERE oid = '" + table.name() + "'::regclass";
+    long estimate(Connection connection) throws SQLException {
+        return number(
+                connection, "SELECT reltuples::bigint FROM pg_class WHERE oid = '" + table.name() + "'::regclass");
     }
 
     @Override

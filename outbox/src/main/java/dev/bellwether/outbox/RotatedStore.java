@@ -311,17 +311,21 @@ final class RotatedStore extends PostgresStore {
      * next runs, and those behind the last of all.
      */
     @Override
-    String estimate() {
+    long estimate(Connection connection) throws SQLException {
         var low = "greatest((SELECT min(low) FROM " + table.relay() + " WHERE shard > " + WHOLE
                 + "), coalesce((SELECT min(id) - 1 FROM " + table.name() + "), (SELECT max(to_id) FROM "
                 + table.done() + ")))";
-        return "WITH mark AS MATERIALIZED (SELECT " + low + " AS low), run AS MATERIALIZED (SELECT from_id, to_id FROM "
-                + table.done() + ", mark WHERE to_id > low ORDER BY to_id LIMIT " + ESTIMATED + ")"
-                + " SELECT (greatest(0, (SELECT max(id) FROM " + table.name() + ") - coalesce((SELECT max(to_id) FROM "
-                + table.done() + " WHERE to_id > low), low))"
-                + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), "
-                + "0))::bigint"
-                + " FROM mark";
+        return number(
+                connection,
+                "WITH mark AS MATERIALIZED (SELECT " + low
+                        + " AS low), run AS MATERIALIZED (SELECT from_id, to_id FROM " + table.done()
+                        + ", mark WHERE to_id > low ORDER BY to_id LIMIT " + ESTIMATED + ")"
+                        + " SELECT (greatest(0, (SELECT max(id) FROM " + table.name()
+                        + ") - coalesce((SELECT max(to_id) FROM "
+                        + table.done() + " WHERE to_id > low), low))"
+                        + " + coalesce((SELECT max(to_id) - low - sum(to_id - greatest(from_id - 1, low)) FROM run), "
+                        + "0))::bigint"
+                        + " FROM mark");
     }
 
     @Override

@@ -59,6 +59,7 @@ final class Shard {
     private final BlockedRecords blocked;
     private volatile boolean writesBlocked = true;
     private volatile boolean led;
+    private Due leadersDue;
     private long epoch;
 
     /** Who leads, as far as we know, and since when we know it. */
@@ -84,6 +85,7 @@ final class Shard {
         served = following;
         size = newSize();
         progress = config.progress();
+        leadersDue = new Due(config.haltRetry().toNanos());
     }
 
     private TransactionSize newSize() {
@@ -225,6 +227,8 @@ final class Shard {
             LOG.info("outbox {}: leads shard {} with token {}", config.name(), number, mandate.token());
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             pardon();
+            askForLeaders(); // what an earlier mandate has found may be long past
+            leadersDue = new Due(config.haltRetry().toNanos());
             writesBlocked = true;
             backoffNanos = 0;
             keepsProgress = config.once();
@@ -244,6 +248,15 @@ final class Shard {
     private void pardon() {
         judge.pardon();
         blocked.pardon();
+    }
+
+    /** Returns whether a partition for which records wait has a leader again. */
+    private boolean askForLeaders() {
+        var back = judge.isAnyStranded() && judge.leadersAreBack();
+        if (back) {
+            blocked.keepStranded(judge::isStranded);
+        }
+        return back;
     }
 
     private boolean goesOn(Mandate mandate) {
@@ -305,17 +318,13 @@ final class Shard {
     private void run(ShardRun opened, Mandate mandate) throws Exception {
         var orderly = false;
         var meterDue = new Due(config.meterInterval().toNanos());
-        var leadersDue = new Due(config.haltRetry().toNanos());
         var began = System.nanoTime();
         try {
             opened.run(() -> {
                 if (meterDue.now()) {
                     read();
                 }
-                var back = judge.isAnyStranded() && leadersDue.now() && judge.leadersAreBack();
-                if (back) {
-                    blocked.keepStranded(judge::isStranded);
-                }
+                var back = leadersDue.now() && askForLeaders();
                 return goesOn(mandate) && !back && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
             });
             orderly = true;
@@ -527,8 +536,8 @@ final class Shard {
                 | ProgressRefusedException
                 | RuntimeException e) {
             lines.close(false, 0);
-            giveBack(store, reading, false);
-            giveBack(store, deleting, true);
+            giveBack(reading);
+            giveBack(deleting);
             throw e;
         }
     }
@@ -602,10 +611,10 @@ final class Shard {
                 known = asFound(connection, known);
                 store = known;
             }
-            known.prepare(connection, deletes);
+            lent.prepare(known, deletes);
             return lent;
         } catch (SQLException | RuntimeException e) {
-            giveBack(known, lent, deletes);
+            lent.close();
             throw e;
         }
     }
@@ -681,25 +690,10 @@ final class Shard {
         }
     }
 
-    /** Gives back a connection that was prepared for reading or deleting. */
-    void giveBack(LentConnection lent, boolean deletes) {
-        giveBack(store, lent, deletes);
-    }
-
-    private static void giveBack(@Nullable Store known, @Nullable LentConnection lent, boolean deletes) {
-        if (lent == null) {
-            return;
+    private static void giveBack(@Nullable LentConnection lent) {
+        if (lent != null) {
+            lent.close();
         }
-        try {
-            if (known != null) {
-                known.restore(lent.connection(), deletes);
-            }
-        } catch (SQLException | RuntimeException e) {
-            LOG.debug("a connection was broken when it was given back", e);
-            lent.discard();
-            return;
-        }
-        lent.close();
     }
 
     /** Something that is due at intervals. */

@@ -420,8 +420,8 @@ final class ShardRun {
             reading.breakOff(reader);
             deleting.breakOff(disposer);
         } else {
-            shard.giveBack(reading, false);
-            shard.giveBack(deleting, true);
+            reading.close();
+            deleting.close();
         }
         return left;
     }

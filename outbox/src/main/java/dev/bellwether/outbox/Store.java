@@ -34,6 +34,9 @@ abstract class Store {
      */
     static final int WHOLE = -1;
 
+    /** For how long a client may say nothing in a transaction that needs nobody else. */
+    private static final Duration SILENCE = Duration.ofSeconds(5);
+
     /** The columns of a {@link Tenancy}, in their order. */
     static final String TENANCY = "epoch, low, progress_epoch, progress_number";
 
@@ -161,8 +164,8 @@ abstract class Store {
     /** Makes a connection fit for reading or deleting. */
     abstract void prepare(Connection connection, boolean deletes) throws SQLException;
 
-    /** Undoes that, for the pool. */
-    abstract void restore(Connection connection, boolean deletes) throws SQLException;
+    /** Undoes that, for the pool, but for the isolation. */
+    abstract void restore(Connection connection) throws SQLException;
 
     /**
      * Returns rows of the gaps, and rows behind the cursor, as one snapshot has them: with each row all of its key that
@@ -328,7 +331,12 @@ abstract class Store {
     /**
      * Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it.
      */
-    abstract void impatient(Connection connection) throws SQLException;
+    final void impatient(Connection connection) throws SQLException {
+        impatient(connection, SILENCE);
+    }
+
+    /** The same, if its client says nothing for so long. */
+    abstract void impatient(Connection connection, Duration silence) throws SQLException;
 
     /** Undoes that behind the transaction, unless it ends with it. */
     void patient(Connection connection) throws SQLException {}
@@ -370,8 +378,8 @@ abstract class Store {
     /** Returns the expression that tells for how many milliseconds the leader of a shard has not written. */
     abstract String silentMillis();
 
-    /** Returns what asks for the estimated number of rows. */
-    abstract String estimate();
+    /** Returns about how many rows there are, as the database estimates it. */
+    abstract long estimate(Connection connection) throws SQLException;
 
     /** Looks for what breaks the order, or costs speed. */
     abstract List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException;
@@ -561,6 +569,14 @@ abstract class Store {
             rows.add(row(result, inline));
         }
         return rows;
+    }
+
+    /** Asks for one number; 0 if there is none. */
+    static long number(Connection connection, String query) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(query)) {
+            return result.next() ? result.getLong(1) : 0;
+        }
     }
 
     static long[] numbers(ResultSet result) throws SQLException {

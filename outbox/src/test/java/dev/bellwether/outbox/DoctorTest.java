@@ -52,6 +52,48 @@ class DoctorTest {
         }
     }
 
+    /** In the schema that its name says, and not where another has a name that looks like it. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void counterThatWasSetBackIsThatOfTheTableAndAsItIsNow(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        var schema = Servers.fresh("other");
+        try (var connection = Servers.dataSource(uri).getConnection();
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE DATABASE " + schema);
+            for (var table :
+                    List.of(OutboxTable.named(schema + ".the_box"), OutboxTable.named(Servers.fresh("the_box")))) {
+                OutboxSchema.create(connection, table);
+                var likeIt = table.name().replace("the_box", "the1box");
+                statement.execute("CREATE TABLE " + likeIt + " (id bigint AUTO_INCREMENT PRIMARY KEY)");
+                assertThat(errors(uri, table)).isEmpty();
+                var store = Store.of(connection, table);
+                var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "x", true))
+                        .epoch();
+                statement.execute("INSERT INTO " + table.name() + " (topic) VALUES ('t'), ('t'), ('t')");
+                statement.execute("DELETE FROM " + table.name());
+                store.report(connection, 0, epoch, 3, 3, 0);
+                assertThat(errors(uri, table)).as("all is well with %s", table).isEmpty();
+                statement.execute("ALTER TABLE " + table.name() + " AUTO_INCREMENT = 2");
+                assertThat(errors(uri, table))
+                        .as("%s", table)
+                        .singleElement()
+                        .asString()
+                        .contains("the next id is 2");
+            }
+            statement.execute("DROP DATABASE " + schema);
+        }
+    }
+
+    private static List<String> errors(String uri, OutboxTable table) throws SQLException {
+        return OutboxAdmin.of(Servers.dataSource(uri), table).examine(Optional.empty()).stream()
+                .filter(finding -> finding.severity() == Severity.ERROR)
+                .map(Finding::what)
+                .toList();
+    }
+
     /** MySQL has one by default, MariaDB has none. */
     @ParameterizedTest
     @EnumSource(

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -15,7 +16,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -24,18 +28,89 @@ import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a relay takes from the user's data source it gives back, as it was, whatever happens to it. */
 @Timeout(240)
 class LentConnectionTest {
     private static final int UNUSUAL_TIMEOUT = 123_000;
-    /** For a lock, in seconds; set by the pool, or by who had the connection before. */
-    private static final int UNUSUAL_WAIT = 4_321;
 
-    private static final String AS_THEY_WERE = UNUSUAL_TIMEOUT + " ms, false, waits " + UNUSUAL_WAIT + " s for a lock";
+    /** Set by the pool, or by who had the connection before: none of these is the server's, nor one of ours. */
+    private enum Before {
+        POSTGRESQL(Connection.TRANSACTION_SERIALIZABLE),
+        MARIADB(Connection.TRANSACTION_READ_COMMITTED),
+        MYSQL(Connection.TRANSACTION_READ_COMMITTED);
+
+        private final int isolation;
+
+        Before(int isolation) {
+            this.isolation = isolation;
+        }
+
+        private Map<String, String> settings() {
+            return new TreeMap<>(
+                    switch (this) {
+                        case POSTGRESQL ->
+                            Map.of(
+                                    "lock_timeout", "4321s",
+                                    "default_transaction_isolation", "serializable",
+                                    "synchronous_commit", "local",
+                                    "enable_seqscan", "off", // which is ours too, and not the server's
+                                    "plan_cache_mode", "force_custom_plan");
+                        case MARIADB ->
+                            Map.of(
+                                    "lock_wait_timeout", "4321",
+                                    "innodb_lock_wait_timeout", "1234",
+                                    "tx_isolation", "READ-COMMITTED",
+                                    "optimizer_max_sel_arg_weight", "12345");
+                        case MYSQL ->
+                            Map.of(
+                                    "lock_wait_timeout", "4321",
+                                    "innodb_lock_wait_timeout", "1234",
+                                    "transaction_isolation", "READ-COMMITTED",
+                                    "range_optimizer_max_mem_size", "1234560");
+                    });
+        }
+
+        static Before of(Connection connection) throws SQLException {
+            return valueOf(connection.getMetaData().getDatabaseProductName().toUpperCase(Locale.ROOT));
+        }
+
+        void set(Connection connection) throws SQLException {
+            try (var statement = connection.createStatement()) {
+                for (var setting : settings().entrySet()) {
+                    var number = setting.getValue().matches("[0-9]+");
+                    statement.execute("SET SESSION " + setting.getKey() + " = "
+                            + (number ? setting.getValue() : "'" + setting.getValue() + "'"));
+                }
+            }
+            connection.setTransactionIsolation(isolation); // as pools do it
+        }
+
+        Map<String, String> now(Connection connection) throws SQLException {
+            var now = new TreeMap<String, String>();
+            try (var statement = connection.createStatement()) {
+                for (var setting : settings().keySet()) {
+                    try (var result = statement.executeQuery(
+                            this == POSTGRESQL
+                                    ? "SELECT current_setting('" + setting + "')"
+                                    : "SELECT @@SESSION." + setting)) {
+                        result.next();
+                        now.put(setting, result.getString(1));
+                    }
+                }
+            }
+            return now;
+        }
+
+        String asTheyWere() {
+            return UNUSUAL_TIMEOUT + " ms, false, " + settings();
+        }
+    }
 
     private final AtomicInteger lent = new AtomicInteger();
-    /** Network timeout, auto-commit and patience with locks of those that came back unbroken. */
+    /** Network timeout, auto-commit and settings of those that came back unbroken. */
     private final Set<String> cameBack = ConcurrentHashMap.newKeySet();
 
     /** Counts what was lent and not closed: a pool gets nothing back by abort. */
@@ -48,42 +123,22 @@ class LentConnectionTest {
 
     private Connection counted(Connection connection) throws Exception {
         connection.setNetworkTimeout(Runnable::run, UNUSUAL_TIMEOUT);
-        try (var statement = connection.createStatement()) {
-            statement.execute(
-                    isPostgres(connection)
-                            ? "SET lock_timeout = '" + UNUSUAL_WAIT + "s'"
-                            : "SET SESSION lock_wait_timeout = " + UNUSUAL_WAIT);
-        }
+        var before = Before.of(connection);
+        before.set(connection);
         connection.setAutoCommit(false);
         lent.incrementAndGet();
         var closed = new AtomicBoolean();
         return FaultyDatabase.proxy(Connection.class, (called, with) -> {
             if (called.getName().equals("close") && closed.compareAndSet(false, true)) {
                 if (!connection.isClosed()) {
-                    cameBack.add(connection.getNetworkTimeout() + " ms, " + connection.getAutoCommit() + ", waits "
-                            + waits(connection) + " s for a lock");
+                    cameBack.add(connection.getNetworkTimeout() + " ms, " + connection.getAutoCommit() + ", "
+                            + before.now(connection));
+                    connection.rollback();
                 }
                 lent.decrementAndGet();
             }
             return FaultyDatabase.call(connection, called, with);
         });
-    }
-
-    private static boolean isPostgres(Connection connection) throws SQLException {
-        return connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
-    }
-
-    private static int waits(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        isPostgres(connection)
-                                ? "SELECT extract(epoch FROM current_setting('lock_timeout')::interval)"
-                                : "SELECT @@SESSION.lock_wait_timeout")) {
-            result.next();
-            return result.getInt(1);
-        } finally {
-            connection.rollback();
-        }
     }
 
     private static long faults(RelayStage stage) {
@@ -93,7 +148,7 @@ class LentConnectionTest {
     }
 
     private void requireAllBackAfterFaults(
-            RelayStage stage, DataSource through, UnaryOperator<RelayConfig.Builder> more) {
+            RelayStage stage, DataSource through, UnaryOperator<RelayConfig.Builder> more, Before before) {
         var relay = stage.relay(
                 given -> more.apply(given.table(OutboxTable.named(Servers.fresh("none")))),
                 counting(through),
@@ -101,21 +156,23 @@ class LentConnectionTest {
         Eventually.eventually("five attempts have failed", RelayStage.PATIENCE, () -> faults(stage) >= 5);
         relay.close();
         Eventually.eventually("all are back", RelayStage.PATIENCE, () -> lent.get() == 0);
-        assertThat(cameBack).containsExactly(AS_THEY_WERE);
+        assertThat(cameBack).containsExactly(before.asTheyWere());
     }
 
-    @Test
-    void relayWhoseTableIsMissingKeepsNoConnection() throws Exception {
-        try (var stage = new RelayStage()) {
-            requireAllBackAfterFaults(stage, stage.database, more -> more.createTables(false));
-        }
+    private static RelayStage stage(Before on) throws SQLException {
+        return on == Before.POSTGRESQL
+                ? new RelayStage()
+                : new RelayStage(
+                        Servers.dataSource(MysqlFamilyServer.shared(Kind.valueOf(on.name()))
+                                .uri()),
+                        OutboxTable.Layout.BELLWETHER);
     }
 
-    @Test
-    void relayWhoseTableIsMissingKeepsNoConnectionOfMysql() throws Exception {
-        var database = Servers.dataSource(MysqlFamilyServer.shared(Kind.MYSQL).uri());
-        try (var stage = new RelayStage(database, OutboxTable.Layout.BELLWETHER)) {
-            requireAllBackAfterFaults(stage, stage.database, more -> more.createTables(false));
+    @ParameterizedTest
+    @EnumSource
+    void relayWhoseTableIsMissingKeepsNoConnection(Before on) throws Exception {
+        try (var stage = stage(on)) {
+            requireAllBackAfterFaults(stage, stage.database, more -> more.createTables(false), on);
         }
     }
 
@@ -123,7 +180,7 @@ class LentConnectionTest {
     void relayThatMayMakeNoTableKeepsNoConnection() throws Exception {
         try (var stage = new RelayStage()) {
             var role = role(stage);
-            requireAllBackAfterFaults(stage, Servers.dataSource(uriOf(role)), more -> more);
+            requireAllBackAfterFaults(stage, Servers.dataSource(uriOf(role)), more -> more, Before.POSTGRESQL);
         }
     }
 
@@ -139,9 +196,10 @@ class LentConnectionTest {
         return PostgresServer.shared().uri().replaceAll("user=[^&]*", "user=" + role);
     }
 
-    @Test
-    void relayThatPublishedGivesItsConnectionsBackAsTheyWere() throws Exception {
-        try (var stage = new RelayStage()) {
+    @ParameterizedTest
+    @EnumSource
+    void relayThatPublishedGivesItsConnectionsBackAsTheyWere(Before on) throws Exception {
+        try (var stage = stage(on)) {
             var relay = stage.relay(more -> more, counting(stage.database), KafkaProducer::new);
             stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
             stage.awaitEmpty();
@@ -151,7 +209,27 @@ class LentConnectionTest {
                     () -> relay.state().isPresent());
             relay.close();
             Eventually.eventually("all are back", RelayStage.PATIENCE, () -> lent.get() == 0);
-            assertThat(cameBack).containsExactly(AS_THEY_WERE);
+            assertThat(cameBack).containsExactly(on.asTheyWere());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void waitForALockedRowIsEndedByTheDatabaseAndNotByTheClient(Before on) throws Exception {
+        try (var stage = stage(on);
+                var holder = stage.connect();
+                var lent = LentConnection.of(stage.connect(), stage.table, Duration.ofSeconds(10))) {
+            Store.of(holder, stage.table).acquire(holder, new Store.Claim(stage.name, 0, 1, "x", true));
+            holder.setAutoCommit(false);
+            var update = "UPDATE " + stage.table.relay() + " SET epoch = epoch + 1";
+            try (var statement = holder.createStatement()) {
+                statement.execute(update);
+            }
+            try (var statement = lent.connection().createStatement()) {
+                assertThatThrownBy(() -> statement.execute(update)).isInstanceOf(SQLException.class);
+            }
+            assertThat(lent.connection().isValid(5)).isTrue();
+            holder.rollback();
         }
     }
 

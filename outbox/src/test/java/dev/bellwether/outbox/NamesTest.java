@@ -204,6 +204,46 @@ class NamesTest {
         }
     }
 
+    /** A server may keep what it tells of its tables for a day. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void backlogOfATableInAnotherSchemaIsEstimatedAsItIsNow(Kind kind) throws Exception {
+        var database = Servers.dataSource(MysqlFamilyServer.shared(kind).uri());
+        var schema = Servers.fresh("other");
+        var table = OutboxTable.named(schema + ".box");
+        try (var connection = database.getConnection();
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE DATABASE " + schema);
+            OutboxSchema.create(connection, table);
+            var digits = "(SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4"
+                    + " UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)";
+            var insert = "INSERT INTO " + table.name() + " (topic) SELECT 't' FROM " + digits + " a, " + digits + " b, "
+                    + digits + " c, " + digits + " d, " + digits + " e LIMIT ";
+            statement.execute(insert + 99_000);
+            var admin = OutboxAdmin.of(database, table);
+            assertThat(admin.quickState().backlog()).isEqualTo(99_000);
+            statement.execute(insert + 40_000);
+            statement.execute(insert + 99_000);
+            assertThat(admin.quickState().exact()).isFalse();
+            Eventually.eventually("the server has counted anew", RelayStage.PATIENCE, () -> backlog(admin) > 150_000);
+            statement.execute(insert + 99_000);
+            statement.execute(insert + 99_000);
+            statement.execute(insert + 99_000);
+            Eventually.eventually("and again", RelayStage.PATIENCE, () -> backlog(admin) > 350_000);
+            statement.execute("DROP DATABASE " + schema);
+        }
+    }
+
+    private static long backlog(OutboxAdmin admin) {
+        try {
+            return admin.quickState().backlog();
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     @Test
     void missingTopicIsToldBeforeAnythingIsSentToIt() throws Exception {
         try (var stage = new RelayStage()) {

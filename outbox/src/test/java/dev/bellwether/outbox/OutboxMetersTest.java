@@ -144,6 +144,20 @@ class OutboxMetersTest {
     }
 
     @Test
+    void parkedRecordsBeyondWhatIsCountedAreToldFromThoseThatAreJustAsMany() throws Exception {
+        try (var stage = new RelayStage()) {
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var park =
+                    "INSERT INTO " + stage.table.parked() + " (id, event_id, created, topic, parked, reason) SELECT i,"
+                            + " gen_random_uuid(), now(), 't', now(), 'r' FROM generate_series(%s, %s) AS i";
+            stage.execute(park.formatted(1, 100_000));
+            assertThat(admin.quickState().parked()).isEqualTo(100_000);
+            stage.execute(park.formatted(100_001, 100_010));
+            assertThat(admin.quickState().parked()).as("there are more").isEqualTo(100_001);
+        }
+    }
+
+    @Test
     void whatIsNotKnownAnyMoreIsNoNumber() throws Exception {
         try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
                 var stage = new RelayStage()) {

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -378,7 +379,7 @@ final class World extends Store {
     void prepare(Connection connection, boolean deletes) {}
 
     @Override
-    void restore(Connection connection, boolean deletes) {}
+    void restore(Connection connection) {}
 
     @Override
     String found() {
@@ -404,7 +405,7 @@ final class World extends Store {
     void durable(Connection connection, boolean before) {}
 
     @Override
-    void impatient(Connection connection) {
+    void impatient(Connection connection, Duration silence) {
         throw new UnsupportedOperationException();
     }
 
@@ -439,7 +440,7 @@ final class World extends Store {
     }
 
     @Override
-    String estimate() {
+    long estimate(Connection connection) {
         throw new UnsupportedOperationException();
     }
 
