@@ -646,8 +646,9 @@ final class LeaseSeat implements Seat {
         var sent = loop.clock().now();
         var held = token;
         if (isOver(sent)) {
-            renewAt(sent.nanos() + config.renewInterval().toNanos());
             // A mandate knows that by itself, and ends for its own cause. One half of a joint seat is held without any.
+            // What is told as lost is renewed no more, whatever answer comes yet.
+            become(Phase.CONCEDING);
             claimant.lost(held, Cause.EXPIRED);
             return;
         }
