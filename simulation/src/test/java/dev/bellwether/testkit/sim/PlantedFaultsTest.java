@@ -213,6 +213,11 @@ class PlantedFaultsTest {
                         "released(false); // no answer",
                         "// no answer"),
                 new Plant(
+                        "a candidate that stands aside claims on while nobody answers",
+                        "internal/election/LeaseSeat.java",
+                        "given up\n        if (wanted) {",
+                        "given up\n        if (attempt > 0) {"),
+                new Plant(
                         "a suspension while standing down not noticed",
                         "internal/election/CandidacyMachine.java",
                         "|| now.wallMillis() >= hardEndWallMillis",
