@@ -73,6 +73,8 @@ public final class LoopElections implements Elections {
     private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
     /** Of locks whose runs have ended. */
     private final Set<Candidacy> kept = ConcurrentHashMap.newKeySet();
+    /** How many tasks of locks of ours the thread is in. */
+    private final ThreadLocal<Integer> lockTasks = ThreadLocal.withInitial(() -> 0);
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
@@ -285,6 +287,7 @@ public final class LoopElections implements Elections {
     /** Returns whether the end waits for the caller. */
     private boolean runsHere() {
         return Thread.currentThread().equals(closer)
+                || lockTasks.get() > 0
                 || candidacies.values().stream().anyMatch(LoopCandidacy::runsHere)
                 || rosters.values().stream().anyMatch(LoopRoster::runsHere);
     }
@@ -370,6 +373,21 @@ public final class LoopElections implements Elections {
 
     /** What locks need of us. */
     private final class Locking implements LockHost {
+        @Override
+        public void taskBegins() {
+            lockTasks.set(lockTasks.get() + 1);
+        }
+
+        @Override
+        public void taskEnded() {
+            var left = lockTasks.get() - 1;
+            if (left == 0) {
+                lockTasks.remove();
+            } else {
+                lockTasks.set(left);
+            }
+        }
+
         @Override
         public Candidacy stand(String election, CandidacyConfig config, Runnable onEnd) {
             return LoopElections.this.stand(election, config, onEnd);
