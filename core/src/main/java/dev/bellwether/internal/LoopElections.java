@@ -216,7 +216,13 @@ public final class LoopElections implements Elections {
             roster.abandon();
             requireOpen();
         }
-        roster.start();
+        try {
+            roster.start();
+        } catch (RuntimeException | Error e) {
+            rosters.remove(key, roster); // nobody will ever drive it, and it has joined
+            roster.abandon();
+            throw e;
+        }
         return roster;
     }
 
