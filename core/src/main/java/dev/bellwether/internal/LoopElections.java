@@ -310,14 +310,31 @@ public final class LoopElections implements Elections {
         var thread = new Thread(() -> finish(open, members), "bellwether-close");
         thread.setDaemon(true);
         closer = thread;
-        thread.start();
+        try {
+            thread.start();
+        } catch (Throwable e) { // the system has no thread left: here, then, and those who close meanwhile wait
+            var here = runsHere();
+            closer = Thread.currentThread();
+            try {
+                finish(here ? List.of() : open, here ? List.of() : members); // which would wait for us
+            } finally {
+                closer = null;
+            }
+        }
     }
 
     /** Waits for all who have resigned, no longer than for the one who may take longest; then lets go of everything. */
     private void finish(List<LoopCandidacy> resigned, List<LoopRoster> members) {
         var since = System.nanoTime();
-        resigned.forEach(candidacy -> candidacy.awaitClosed(since));
-        members.forEach(member -> member.awaitClosed(since));
+        try {
+            resigned.forEach(candidacy -> candidacy.awaitClosed(since));
+            members.forEach(member -> member.awaitClosed(since));
+        } finally {
+            letGo();
+        }
+    }
+
+    private void letGo() {
         try {
             arbiter.close();
         } catch (RuntimeException | Error e) { // a client whose class loader has ended throws errors
@@ -348,7 +365,7 @@ public final class LoopElections implements Elections {
     }
 
     private void stalled(Duration length, String how) {
-        log.warn("{}", describeStall(length, how));
+        Quietly.run(() -> log.warn("{}", describeStall(length, how)));
         metrics.stalled(length);
     }
 
