@@ -185,8 +185,12 @@ final class LeaseSeat implements Seat {
         if (phase != Phase.HOLDING || claim == null) {
             return;
         }
-        become(Phase.CONCEDING);
+        renewNoMore();
         sendConcession(token, loop.clock().nanos() + within.toNanos());
+    }
+
+    private void renewNoMore() {
+        become(Phase.CONCEDING);
     }
 
     /**
@@ -669,7 +673,7 @@ final class LeaseSeat implements Seat {
         if (isOver(sent)) {
             // A mandate knows that by itself, and ends for its own cause. One half of a joint seat is held without any.
             // What is told as lost is renewed no more, whatever answer comes yet.
-            become(Phase.CONCEDING);
+            renewNoMore();
             claimant.lost(held, Cause.EXPIRED);
             return;
         }

@@ -189,9 +189,9 @@ class PlantedFaultsTest {
                         "return events.idle();"),
                 new Plant(
                         "a fenced candidate goes on renewing while its work hangs",
-                        "internal/election/CandidacyMachine.java",
-                        "seat.concede(Duration.ZERO); // work that",
-                        "// work that"),
+                        "internal/election/LeaseSeat.java",
+                        "private void renewNoMore() {\n        become(Phase.CONCEDING);",
+                        "private void renewNoMore() {"),
                 new Plant(
                         "a renewal without an answer taken for a refusal",
                         "internal/election/LeaseSeat.java",
