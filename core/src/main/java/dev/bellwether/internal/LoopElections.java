@@ -73,6 +73,8 @@ public final class LoopElections implements Elections {
     private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
     /** Of locks whose runs have ended. */
     private final Set<Candidacy> kept = ConcurrentHashMap.newKeySet();
+    /** How many tasks of locks of ours the thread is in. */
+    private final ThreadLocal<Integer> lockTasks = ThreadLocal.withInitial(() -> 0);
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
@@ -214,7 +216,13 @@ public final class LoopElections implements Elections {
             roster.abandon();
             requireOpen();
         }
-        roster.start();
+        try {
+            roster.start();
+        } catch (RuntimeException | Error e) {
+            rosters.remove(key, roster); // nobody will ever drive it, and it has joined
+            roster.abandon();
+            throw e;
+        }
         return roster;
     }
 
@@ -285,6 +293,7 @@ public final class LoopElections implements Elections {
     /** Returns whether the end waits for the caller. */
     private boolean runsHere() {
         return Thread.currentThread().equals(closer)
+                || lockTasks.get() > 0
                 || candidacies.values().stream().anyMatch(LoopCandidacy::runsHere)
                 || rosters.values().stream().anyMatch(LoopRoster::runsHere);
     }
@@ -301,14 +310,31 @@ public final class LoopElections implements Elections {
         var thread = new Thread(() -> finish(open, members), "bellwether-close");
         thread.setDaemon(true);
         closer = thread;
-        thread.start();
+        try {
+            thread.start();
+        } catch (Throwable e) { // the system has no thread left: here, then, and those who close meanwhile wait
+            var here = runsHere();
+            closer = Thread.currentThread();
+            try {
+                finish(here ? List.of() : open, here ? List.of() : members); // which would wait for us
+            } finally {
+                closer = null;
+            }
+        }
     }
 
     /** Waits for all who have resigned, no longer than for the one who may take longest; then lets go of everything. */
     private void finish(List<LoopCandidacy> resigned, List<LoopRoster> members) {
         var since = System.nanoTime();
-        resigned.forEach(candidacy -> candidacy.awaitClosed(since));
-        members.forEach(member -> member.awaitClosed(since));
+        try {
+            resigned.forEach(candidacy -> candidacy.awaitClosed(since));
+            members.forEach(member -> member.awaitClosed(since));
+        } finally {
+            letGo();
+        }
+    }
+
+    private void letGo() {
         try {
             arbiter.close();
         } catch (RuntimeException | Error e) { // a client whose class loader has ended throws errors
@@ -339,7 +365,7 @@ public final class LoopElections implements Elections {
     }
 
     private void stalled(Duration length, String how) {
-        log.warn("{}", describeStall(length, how));
+        Quietly.run(() -> log.warn("{}", describeStall(length, how)));
         metrics.stalled(length);
     }
 
@@ -370,6 +396,21 @@ public final class LoopElections implements Elections {
 
     /** What locks need of us. */
     private final class Locking implements LockHost {
+        @Override
+        public void taskBegins() {
+            lockTasks.set(lockTasks.get() + 1);
+        }
+
+        @Override
+        public void taskEnded() {
+            var left = lockTasks.get() - 1;
+            if (left == 0) {
+                lockTasks.remove();
+            } else {
+                lockTasks.set(left);
+            }
+        }
+
         @Override
         public Candidacy stand(String election, CandidacyConfig config, Runnable onEnd) {
             return LoopElections.this.stand(election, config, onEnd);

@@ -18,6 +18,8 @@ import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -30,6 +32,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -145,6 +148,41 @@ class LoopElectionsTest {
         thread.start();
         var loop = new ToldLoop(thread, new CountDownLatch(1));
         Elections.over(wire, ElectionsConfig.builder().loop(loop).build()).close();
+        assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void aLogThatThrowsWhileItClosesLeavesNothingOpen() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var disconnected = new CountDownLatch(1);
+        wire.onClose = disconnected::countDown;
+        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var never = new CountDownLatch(1);
+        var elections =
+                Elections.over(wire, ElectionsConfig.builder().loop(loop).build());
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofMillis(600))
+                        .listener(event -> awaitUninterruptibly(never))
+                        .build());
+        assertThat(candidacy.await(LONG)).isPresent();
+        var log = System.err;
+        System.setErr(new PrintStream(OutputStream.nullOutputStream()) {
+            @Override
+            public void println(@Nullable String line) {
+                throw new IllegalStateException("planted: the log is full");
+            }
+        });
+        try {
+            elections.close();
+        } finally {
+            System.setErr(log);
+            never.countDown();
+        }
+        assertThat(disconnected.getCount()).isZero();
         assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
     }
 

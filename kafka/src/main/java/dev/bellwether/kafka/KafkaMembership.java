@@ -231,10 +231,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         refusal = why;
     }
 
+    /** What was asked before is done before: the last record may be a release. */
     @Override
     public void close() {
-        over = true;
-        post(() -> {});
+        post(() -> over = true);
         if (journalTail != null) {
             journalTail.close();
         }
@@ -248,6 +248,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        over = true; // if it has not come to that
     }
 
     private void post(Runnable message) {

@@ -10,20 +10,26 @@ import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
 import dev.bellwether.RosterMode;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Moment;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -117,6 +123,75 @@ class KafkaRosterTest {
         assertThat(cut.roles()).isEmpty();
         linked.link().heal();
         awaitShare(List.of(cut, other));
+    }
+
+    /** Its release is the last that it writes, and its consumer is closed by then. */
+    @Test
+    void theRolesOfAMemberThatBrokeOffAreLedByOthersBeforeALeaseHasRunOut() throws InterruptedException {
+        var lease = Duration.ofSeconds(60);
+        var loop = new BrittleLoop();
+        var elections = Elections.connect(
+                SharedBroker.uri(), ElectionsConfig.builder().loop(loop).build());
+        open.add(elections);
+        var breaking = elections.roster(name, config().lease(lease).build());
+        assertThat(breaking.await(ROLES, PATIENCE)).isTrue();
+        var other = join(config().lease(lease).build());
+        awaitShare(List.of(breaking, other));
+        loop.breaks.set(true);
+        assertThatThrownBy(breaking::awaitClose).hasMessageContaining("failed inside");
+        assertThat(other.await(ROLES, lease.dividedBy(2))).isTrue();
+    }
+
+    /** Its clock throws once, when it is told to: so does the turn that reads it. */
+    private static final class BrittleLoop implements Loop {
+        private final ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(1);
+        private final AtomicBoolean breaks = new AtomicBoolean();
+        private final SplittableRandom random = new SplittableRandom();
+
+        @Override
+        public Clock clock() {
+            var system = Clock.system();
+            return new Clock() {
+                @Override
+                public long nanos() {
+                    return system.nanos();
+                }
+
+                @Override
+                public long wallMillis() {
+                    return system.wallMillis();
+                }
+
+                @Override
+                public Moment now() {
+                    if (breaks.compareAndSet(true, false)) {
+                        throw new AssertionError("planted");
+                    }
+                    return Clock.super.now();
+                }
+            };
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return random;
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            thread.execute(turn);
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            var due = thread.schedule(turn, nanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+            return () -> due.cancel(false);
+        }
+
+        @Override
+        public void close() {
+            thread.shutdownNow();
+        }
     }
 
     @Test

@@ -91,6 +91,9 @@ public final class CandidacyMachine {
     private Phase phase = Phase.STANDING_BY;
     private @Nullable LocalMandate term;
     private @Nullable Moment termBegan;
+    /** The work of the last mandate has ended. */
+    private boolean workOver;
+
     private Optional<Cause> lastCause = Optional.empty();
     private Optional<String> following = Optional.empty();
     private Optional<String> followed = Optional.empty();
@@ -126,7 +129,10 @@ public final class CandidacyMachine {
     private @Nullable Long claimAtNanos;
     /** While standing down: when to interrupt, if that is still to come. */
     private @Nullable Long interruptAtNanos;
-    /** While standing down: when the seat may pass, work or no work. While fenced: when to halt, if so configured. */
+    /**
+     * While standing down: when the seat may pass, work or no work. While fenced: when to halt, if so configured. What
+     * has been promised to others is never put off, whatever happens then.
+     */
     private @Nullable Long hardEndNanos;
     /** The same on the wall clock, while standing down: the machine may be suspended, and a successor does not wait. */
     private long hardEndWallMillis;
@@ -234,6 +240,7 @@ public final class CandidacyMachine {
     /** Nothing of listener or task is running or waiting to run. Told after every command, as long as it is so. */
     public void workEnded(Moment now) {
         if (phase == Phase.STANDING_DOWN || phase == Phase.FENCED) {
+            workOver = true;
             seat.release();
             conclude(now);
         }
@@ -313,10 +320,14 @@ public final class CandidacyMachine {
     /** Work that is running is interrupted and waited for, as after fencing: the lease runs out by itself. */
     private void brokenOff(Moment now) {
         var ending = present();
+        var overdue = phase == Phase.STANDING_DOWN && overruns(now);
+        haltBy(overdue ? now.nanos() : now.nanos() + budget().toNanos());
+        if (hardEndNanos != null && now.nanos() - hardEndNanos >= 0) {
+            effects.halt(ending); // before anything that may throw again
+        }
         if (phase == Phase.LEADING) {
             endTerm(now, ending, Cause.FAILED, "");
         }
-        hardEndNanos = standing.config().haltOnOverrun() ? now.nanos() + budget().toNanos() : null;
         become(Phase.FENCED, null);
         effects.stopWork();
         effects.interruptWork();
@@ -370,6 +381,8 @@ public final class CandidacyMachine {
             gaveUpNanos = null;
             follow(Optional.empty(), false);
             pulsedNanos = now.nanos();
+            hardEndNanos = null;
+            workOver = false;
             become(Phase.LEADING, granted);
             effects.tell(new LeadershipEvent.Acquired(granted));
             endTold = false;
@@ -510,12 +523,22 @@ public final class CandidacyMachine {
             endTerm(now, ending, cause, detail);
             seat.concede(Duration.ZERO); // work that does not end must not keep the seat from others
         }
-        hardEndNanos = standing.config().haltOnOverrun() ? haltAtNanos : null;
+        haltBy(haltAtNanos);
         become(Phase.FENCED, null);
         effects.stopWork();
         effects.interruptWork();
         effects.tell(new LeadershipEvent.Fenced(ending, cause));
         endTold = true;
+    }
+
+    /**
+     * Lets the process halt at this time, if so configured and the work has not ended; sooner, if it was to have ended
+     * sooner, or if the lease runs out before.
+     */
+    private void haltBy(long nanos) {
+        var leaseEndNanos = present().endNanos();
+        var latest = nanos - leaseEndNanos < 0 ? nanos : leaseEndNanos;
+        hardEndNanos = standing.config().haltOnOverrun() && !workOver ? earlier(hardEndNanos, latest) : null;
     }
 
     private void endTerm(Moment now, LocalMandate ending, Cause cause, String detail) {
@@ -572,13 +595,16 @@ public final class CandidacyMachine {
                 return true;
             }
         }
-        if (phase == Phase.STANDING_DOWN
-                && hardEndNanos != null
-                && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() >= hardEndWallMillis)) {
+        if (phase == Phase.STANDING_DOWN && overruns(now)) {
             fence(now, lastCause.orElse(Cause.EXPIRED), "the work overran the stand-down budget", now.nanos());
             return true;
         }
         return false;
+    }
+
+    /** While standing down: whether the time for that is over. */
+    private boolean overruns(Moment now) {
+        return hardEndNanos != null && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() >= hardEndWallMillis);
     }
 
     private String describe(Moment now, Validity validity) {

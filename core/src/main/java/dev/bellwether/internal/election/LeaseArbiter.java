@@ -3,6 +3,7 @@ package dev.bellwether.internal.election;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.GuardedLoop;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
@@ -149,7 +150,8 @@ final class LeaseArbiter implements Arbiter {
         try {
             watch = store.watch(election, watcher);
         } catch (RuntimeException e) {
-            log.warn("cannot watch \"{}\" on {}; changes will be noticed later", election, describe(), e);
+            Quietly.run(() ->
+                    log.warn("cannot watch \"{}\" on {}; changes will be noticed later", election, describe(), e));
             return Watch.NONE;
         }
         if (watch.equals(Watch.NONE)) {

@@ -42,6 +42,7 @@ final class LeaseSeat implements Seat {
      *                    |  +---refused--> WAITING                    |
      *                    +-------------------'                        |
      *   HOLDING, CONCEDING, WAITING --release--> RELEASING --answer, or lease run out--> IDLE;  --refused--> IDLE, lost
+     *   IDLE --release, or a lease later, if we may be listed--> RELEASING
      *   any --leave--> LEAVING (release) --> LEFT
      *
      * How long each of them waits, and for an answer, says Timings.
@@ -129,6 +130,7 @@ final class LeaseSeat implements Seat {
     private @Nullable View meanwhile; // what was noticed while a claim was under way
     private int refusals;
     private boolean unconfirmed; // the last release has gone unanswered
+    private boolean listed; // as a candidate, unless a release that is under way has been carried out
     private int topPriority = Integer.MIN_VALUE;
     private long era = Claim.ANY_ERA;
     private Loop.@Nullable Timer timer;
@@ -183,8 +185,12 @@ final class LeaseSeat implements Seat {
         if (phase != Phase.HOLDING || claim == null) {
             return;
         }
-        become(Phase.CONCEDING);
+        renewNoMore();
         sendConcession(token, loop.clock().nanos() + within.toNanos());
+    }
+
+    private void renewNoMore() {
+        become(Phase.CONCEDING);
     }
 
     /**
@@ -254,8 +260,20 @@ final class LeaseSeat implements Seat {
         wanted = false;
         switch (phase) {
             case HOLDING, CONCEDING, WAITING -> giveBackAndForget(); // waiting: so that nobody waits for us
-            case CLAIMING, RESOLVING -> {} // its answer will find that it is not wanted
-            case IDLE, RELEASING, LEAVING, LEFT -> {}
+            case CLAIMING, RESOLVING -> {} // its answer, or that none comes, will find that it is not wanted
+            case IDLE -> {
+                if (listed) {
+                    loop.execute(this::forget); // unless it is claimed again in this turn
+                }
+            }
+            case RELEASING, LEAVING, LEFT -> {}
+        }
+    }
+
+    /** Is listed no more, having lost the seat; or if the last release was not answered, or overtaken by a claim. */
+    private void forget() {
+        if (phase == Phase.IDLE && !wanted && listed) {
+            giveBackAndForget();
         }
     }
 
@@ -405,6 +423,7 @@ final class LeaseSeat implements Seat {
 
     private void sendClaim() {
         become(Phase.CLAIMING);
+        listed = true;
         holdings = 0;
         meanwhile = null;
         var mine = ++attempt;
@@ -428,6 +447,8 @@ final class LeaseSeat implements Seat {
                     giveBack(asked);
                 } else if (answer != null && !answer.granted()) {
                     giveBackOlder(answer.view());
+                    listed = true;
+                    forget();
                 }
             } else if (answer == null) {
                 unanswered(error);
@@ -619,9 +640,13 @@ final class LeaseSeat implements Seat {
     }
 
     private void retryLater() {
-        become(Phase.WAITING);
         attempt++; // whatever is still under way has been given up
-        waitFor(timings.retryNanos());
+        if (wanted) {
+            become(Phase.WAITING);
+            waitFor(timings.retryNanos());
+        } else {
+            giveBackAndForget(); // it may be granted yet, and we may be listed
+        }
     }
 
     private void waitFor(long nanos) {
@@ -646,8 +671,9 @@ final class LeaseSeat implements Seat {
         var sent = loop.clock().now();
         var held = token;
         if (isOver(sent)) {
-            renewAt(sent.nanos() + config.renewInterval().toNanos());
             // A mandate knows that by itself, and ends for its own cause. One half of a joint seat is held without any.
+            // What is told as lost is renewed no more, whatever answer comes yet.
+            renewNoMore();
             claimant.lost(held, Cause.EXPIRED);
             return;
         }
@@ -739,6 +765,7 @@ final class LeaseSeat implements Seat {
     private void sendRelease(int tries) {
         var given = claim == null ? withNonce(standing.instance() + "-0") : claim;
         var mine = attempt;
+        listed = false;
         Runnable again = () -> {
             if (mine != attempt || (phase != Phase.RELEASING && phase != Phase.LEAVING)) {
                 return;
@@ -747,6 +774,7 @@ final class LeaseSeat implements Seat {
                 sendRelease(tries + 1);
             } else {
                 unconfirmed = true;
+                listed = true;
                 released(false); // no answer: the lease runs out by itself
             }
         };
@@ -763,6 +791,7 @@ final class LeaseSeat implements Seat {
                     sendRelease(tries + 1);
                 } else {
                     unconfirmed = older;
+                    listed |= older;
                     released(endedFor(answer.view())); // it may have ended while we stood down
                 }
             }
@@ -780,6 +809,8 @@ final class LeaseSeat implements Seat {
             become(Phase.IDLE);
             if (wanted) {
                 sendClaim();
+            } else if (listed) {
+                setTimer(loop.clock().nanos() + standing.config().lease().toNanos(), this::forget);
             }
         }
     }

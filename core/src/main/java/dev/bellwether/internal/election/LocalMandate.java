@@ -16,12 +16,15 @@ public final class LocalMandate implements Mandate {
 
     /** Null once the mandate is over; never set again after that. */
     private volatile @Nullable Validity validity;
+    /** When the seat may pass to another, also once the mandate is over. Loop only. */
+    private long endNanos;
 
     LocalMandate(String election, String candidate, long token, Validity validity, Clock clock) {
         this.election = election;
         this.candidate = candidate;
         this.token = token;
         this.validity = validity;
+        endNanos = validity.endNanos();
         this.clock = clock;
     }
 
@@ -81,6 +84,12 @@ public final class LocalMandate implements Mandate {
     /** Loop only. */
     void extend(Validity later) {
         validity = later;
+        endNanos = later.endNanos();
+    }
+
+    /** Returns when the seat may pass to another, also once the mandate is over. Loop only. */
+    long endNanos() {
+        return endNanos;
     }
 
     /** Loop only. */

@@ -6,6 +6,7 @@ import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.internal.loop.SerialExecutor;
 import dev.bellwether.spi.Arbiter;
@@ -155,7 +156,8 @@ public final class SeatElection implements Election {
                     },
                     (failure, queued) -> {
                         if (failure != null) {
-                            log.error("a watcher of \"{}\" failed; it gets the next change", view.election(), failure);
+                            Quietly.run(() -> log.error(
+                                    "a watcher of \"{}\" failed; it gets the next change", view.election(), failure));
                         }
                     });
         }

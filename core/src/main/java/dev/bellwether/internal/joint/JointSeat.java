@@ -3,6 +3,7 @@ package dev.bellwether.internal.joint;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
@@ -176,12 +177,12 @@ final class JointSeat implements Seat {
         setTimer(nanos, () -> {
             if (phase == Phase.CLAIMING_NEXT) {
                 if ((next.silent || !nextHeard) && now() - nextHeardNanos - leaseNanos() >= 0) {
-                    log.warn(
+                    Quietly.run(() -> log.warn(
                             "{} gives \"{}\" on {} back, since {} does not answer: a joint candidacy leads by both",
                             standing.candidate(),
                             standing.election(),
                             arbiter.old().arbiter().describe(),
-                            arbiter.next().arbiter().describe());
+                            arbiter.next().arbiter().describe()));
                     giveBackBoth();
                     next.silent = true;
                     readNext();
@@ -286,7 +287,7 @@ final class JointSeat implements Seat {
         }
         raises = 0;
         if (ofNext > old.token) {
-            log.info(
+            Quietly.run(() -> log.info(
                     "{} leads \"{}\" by token {} of {}, which is above {} of {}: a process that elects by {} alone"
                             + " would lead by a lower one from now on",
                     standing.candidate(),
@@ -295,7 +296,7 @@ final class JointSeat implements Seat {
                     arbiter.next().arbiter().describe(),
                     old.token,
                     arbiter.old().arbiter().describe(),
-                    arbiter.old().arbiter().describe());
+                    arbiter.old().arbiter().describe()));
         }
         become(Phase.HOLDING);
         claimant.granted(token, ofOld == null ? proof : rules.proof(ofOld, proof));

@@ -238,8 +238,8 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     /** Runs a task under the lock, and gives it back. Returns whether the task ran. */
     <E extends Exception> boolean run(LockTask<E> task) throws E {
         var mandate = mandate();
-        enter();
         try {
+            enter();
             if (!mandate.isValid()) {
                 return false;
             }
@@ -260,10 +260,14 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     }
 
     private synchronized void enter() {
+        host.taskBegins();
         runner = Thread.currentThread();
     }
 
     private synchronized void leave() {
+        if (runner != null) {
+            host.taskEnded();
+        }
         runner = null;
         if (interrupted) {
             interrupted = Thread.interrupted(); // ours must not follow the thread into other work

@@ -15,6 +15,12 @@ public interface LockHost {
      */
     void keep(Candidacy candidacy, Duration time);
 
+    /** The calling thread runs the task of a lock from now on: who closes the elections there is not waited for. */
+    void taskBegins();
+
+    /** It has returned from that. */
+    void taskEnded();
+
     /** Returns how long to wait for a first answer. */
     Duration requestTimeout();
 

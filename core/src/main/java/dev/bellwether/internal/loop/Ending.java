@@ -117,11 +117,11 @@ public final class Ending {
      */
     public void awaitClosed(long sinceNanos) {
         if (!comesBefore(sinceNanos + bound.toNanos())) {
-            log.warn(
+            Quietly.run(() -> log.warn(
                     "{} did not end within {}: its work still runs, or the infrastructure does not answer; the lease"
                             + " runs out by itself",
                     what,
-                    Durations.show(bound));
+                    Durations.show(bound)));
         }
     }
 

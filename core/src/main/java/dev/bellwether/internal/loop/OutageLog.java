@@ -26,6 +26,9 @@ public final class OutageLog {
     private final Supplier<String> where;
     private final Metrics metrics;
     private final Set<Object> unanswered = new HashSet<>();
+    /** Those without an answer that ask nothing for a while. */
+    private final Set<Object> resting = new HashSet<>();
+
     private long answeredNanos;
     private boolean everAnswered;
     private boolean told;
@@ -42,6 +45,7 @@ public final class OutageLog {
         everAnswered = true;
         answeredNanos = nowNanos;
         unanswered.remove(who);
+        resting.remove(who);
         endIfAllAnswered(nowNanos);
     }
 
@@ -55,6 +59,7 @@ public final class OutageLog {
             return;
         }
         unanswered.add(who);
+        resting.remove(who);
         if (!told) {
             told = true;
             sinceNanos = askedNanos;
@@ -71,8 +76,10 @@ public final class OutageLog {
 
     /** It asks nothing for a while: whether the outage is over, others know. */
     public void rests(Object who, long nowNanos) {
-        unanswered.remove(who);
-        if (everAnswered && answeredNanos - sinceNanos > 0) {
+        if (unanswered.remove(who)) {
+            resting.add(who);
+        }
+        if (hasAnsweredSince()) {
             endIfAllAnswered(nowNanos);
         }
     }
@@ -80,17 +87,28 @@ public final class OutageLog {
     /** It asks no more. */
     public void gone(Object who, long nowNanos) {
         unanswered.remove(who);
-        if (unanswered.isEmpty() && told && (!everAnswered || answeredNanos - sinceNanos < 0)) {
-            told = false; // nobody knows, and nobody asks
-            metrics.outageEnded(Duration.ofNanos(nowNanos - sinceNanos));
+        resting.remove(who);
+        if (hasAnsweredSince()) {
+            endIfAllAnswered(nowNanos);
+        } else if (told && unanswered.isEmpty() && resting.isEmpty()) {
+            end(nowNanos); // nobody knows, and nobody asks
         }
-        endIfAllAnswered(nowNanos);
+    }
+
+    /** Returns whether anybody had an answer since the outage began. */
+    private boolean hasAnsweredSince() {
+        return everAnswered && answeredNanos - sinceNanos > 0;
+    }
+
+    private void end(long nowNanos) {
+        told = false;
+        resting.clear();
+        metrics.outageEnded(Duration.ofNanos(nowNanos - sinceNanos));
     }
 
     private void endIfAllAnswered(long nowNanos) {
         if (told && unanswered.isEmpty()) {
-            told = false;
-            metrics.outageEnded(Duration.ofNanos(nowNanos - sinceNanos));
+            end(nowNanos);
             Quietly.run(() -> log.info(
                     "{} answers again, after {}",
                     where.get(),

@@ -68,7 +68,7 @@ public final class QuietMetrics implements Metrics {
         } catch (RuntimeException | Error e) {
             if (!complained) {
                 complained = true;
-                log.error("the metrics failed; this is logged once", e);
+                Quietly.run(() -> log.error("the metrics failed; this is logged once", e));
             }
         }
     }

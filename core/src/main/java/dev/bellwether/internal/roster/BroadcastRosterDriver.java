@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
@@ -168,12 +169,12 @@ final class BroadcastRosterDriver implements RosterDriver {
         var age = now.wallMillis() - writtenMillis;
         if (age < -config.clockError().toMillis() && !warned) {
             warned = true;
-            log.warn(
+            Quietly.run(() -> log.warn(
                     "the broker's clock is ahead of ours by {}, and clockError is {}: mode {} promises nothing where"
                             + " clocks differ by more; synchronise them",
                     Durations.show(Duration.ofMillis(-age)),
                     Durations.show(config.clockError()),
-                    config.mode());
+                    config.mode()));
         }
         return age <= 0 ? now : new Moment(now.nanos() - TimeUnit.MILLISECONDS.toNanos(age), now.wallMillis() - age);
     }

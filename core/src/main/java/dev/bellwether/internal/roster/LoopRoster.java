@@ -67,7 +67,8 @@ public final class LoopRoster implements Roster {
     private final AtomicReference<@Nullable ElectionException> failure = new AtomicReference<>();
     private volatile int roleCount;
     private int over;
-    private boolean leaving;
+    private boolean leaving; // the group
+    private boolean gone; // from the group, all seats having left
     private boolean ended;
     private boolean failureTold;
     private boolean broken; // by what a turn threw
@@ -115,7 +116,7 @@ public final class LoopRoster implements Roster {
     }
 
     public void start() {
-        config.advice().forEach(advice -> log.warn("{}: {}", this, advice));
+        config.advice().forEach(advice -> Quietly.run(() -> log.warn("{}: {}", this, advice)));
         loop.execute(() -> {
             observer.bind(driver);
             for (var seat : seats) {
@@ -245,7 +246,7 @@ public final class LoopRoster implements Roster {
         if (closing.compareAndSet(false, true)) {
             loop.execute(() -> {
                 var linger = driver.leaving();
-                leaving = !linger.isZero();
+                leaving |= !linger.isZero();
                 loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
                     for (var seat : seats) {
                         seat.resign();
@@ -320,12 +321,29 @@ public final class LoopRoster implements Roster {
             ended = true;
             try {
                 driver.end();
-                membership.close();
+                if (broken) {
+                    leaveGroup(); // if it has not been its turn
+                }
             } finally {
-                observer.end();
-                onClosed.accept(this);
-                ending.come();
+                close(membership);
             }
+        }
+    }
+
+    private void close(GroupMembership ending) {
+        try {
+            ending.close();
+        } finally {
+            observer.end();
+            onClosed.accept(this);
+            this.ending.come();
+        }
+    }
+
+    /** Ends when all listeners and tasks have. Of a member that is broken the group may not tell that it has gone. */
+    private void finishIfOver() {
+        if ((broken || gone) && Arrays.stream(seats).allMatch(RosterSeat::isOver)) {
+            finish();
         }
     }
 
@@ -358,12 +376,26 @@ public final class LoopRoster implements Roster {
                     thrown);
             failure.set(error);
         }
-        driver.end();
-        for (var seat : seats) {
-            seat.broken(error);
+        try {
+            driver.end();
+            for (var seat : seats) {
+                seat.broken(error);
+            }
+            tellFailure(error, "leads nothing any more");
+        } finally {
+            leaveGroupSoon(); // also if one of them cannot be ended: others are to have its partitions
         }
-        tellFailure(error, "leads nothing any more");
-        leaveGroup();
+    }
+
+    /** Leaves the group behind what the seats have released: this is written in a turn of its own. */
+    private void leaveGroupSoon() {
+        if (!leaving) {
+            try {
+                GuardedLoop.executeShared(loop, this::leaveGroup);
+            } catch (Throwable e) { // no memory for a turn
+                leaveGroup();
+            }
+        }
     }
 
     private void tellFailure(ElectionException error, String what) {
@@ -376,11 +408,16 @@ public final class LoopRoster implements Roster {
     }
 
     private void leaveGroup() {
+        if (leaving) {
+            return;
+        }
         try {
             membership.leave();
+            leaving = true;
         } catch (VirtualMachineError e) {
             throw e; // again, a little later
         } catch (Throwable e) { // it would not be better the next time, and its session runs out
+            leaving = true;
             Quietly.run(() -> log.debug("{} cannot leave its group", this, e));
         }
     }
@@ -389,7 +426,7 @@ public final class LoopRoster implements Roster {
     private final class Turns implements RosterSeat.Owner {
         @Override
         public void turned(int partition, LeadershipEvent event) {
-            flights[partition].turned(event, loop.clock().nanos());
+            Quietly.run(() -> flights[partition].turned(event, loop.clock().nanos()));
             if (event instanceof LeadershipEvent.Acquired acquired) {
                 metrics.termBegan(
                         acquired.election(), member(), acquired.mandate().token());
@@ -441,9 +478,7 @@ public final class LoopRoster implements Roster {
 
         @Override
         public void changed() {
-            if (broken && Arrays.stream(seats).allMatch(RosterSeat::isOver)) {
-                finish(); // the group may not answer any more
-            }
+            finishIfOver();
             ending.turned();
         }
     }
@@ -476,7 +511,7 @@ public final class LoopRoster implements Roster {
             over++;
             if (over == seats.length) {
                 if (leaving) {
-                    finish();
+                    gone();
                 } else {
                     leaving = true;
                     membership.leave();
@@ -498,7 +533,8 @@ public final class LoopRoster implements Roster {
         @Override
         public void gone() {
             if (over == seats.length) {
-                finish();
+                gone = true;
+                finishIfOver();
             }
         }
     }

@@ -1,5 +1,6 @@
 package dev.bellwether.internal.roster;
 
+import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterStanding;
@@ -75,9 +76,8 @@ final class RosterWriter {
      */
     void flushSoon() {
         if (!flushing) {
-            flushing = true;
-            loop.execute(() -> {
-                flushing = false;
+            // whatever is thrown here, or keeps this from running: what comes next is written
+            GuardedLoop.execute(loop, () -> flushing = false, () -> {
                 conceding.forEach((within, tokens) -> write(RosterRecord.What.CONCEDE, 0, 0, within, tokens));
                 conceding.clear();
                 release(0, releasing);
@@ -86,6 +86,7 @@ final class RosterWriter {
                 givingBack.clear();
                 flushed.run();
             });
+            flushing = true;
         }
     }
 

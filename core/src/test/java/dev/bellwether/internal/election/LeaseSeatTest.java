@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Candidate;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
@@ -17,6 +18,7 @@ import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -93,6 +95,93 @@ class LeaseSeatTest {
                         .isEmpty();
                 assertThat(candidacy.isLeader()).isFalse();
             }
+        }
+    }
+
+    @Test
+    void whoStandsAsideWhileNobodyAnswersClaimsNoMore() {
+        rig.wire.cut = true;
+        var candidacy = rig.stand("a", rig.config());
+        candidacy.standAside();
+        rig.settle();
+        rig.wire.calls.clear();
+        rig.pass(Duration.ofSeconds(30));
+        rig.wire.cut = false;
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(rig.wire.calls).doesNotContain("acquire");
+        assertThat(view().token()).isZero();
+        candidacy.standAgain();
+        rig.settle();
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
+    void whoStandsAsideWhileItsClaimIsReadBackClaimsNoMore() {
+        rig.wire.cut = true;
+        var candidacy = rig.stand("a", rig.config());
+        rig.pass(Duration.ofMillis(3_400));
+        assertThat(rig.wire.calls).last().isEqualTo("read");
+        candidacy.standAside();
+        rig.settle();
+        rig.wire.calls.clear();
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(rig.wire.calls).doesNotContain("acquire").contains("release");
+    }
+
+    @Test
+    void whoHasLostTheSeatAndStandsAsideIsNotListed() {
+        var candidacy = rig.stand("a", rig.config());
+        takenBy("b");
+        rig.executor.keeps = true; // the work does not end yet
+        rig.pass(rig.config().build().renewInterval());
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.FENCED);
+        candidacy.standAside();
+        rig.settle();
+        assertThat(listed()).containsExactly("a", "b");
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.STANDING_ASIDE);
+        assertThat(listed()).containsExactly("b");
+    }
+
+    @Test
+    void whoHasLostTheSeatAndStandsOnClaimsItAtOnce() {
+        rig.stand("a", rig.config());
+        takenBy("b");
+        rig.pass(rig.config().build().renewInterval());
+        assertThat(rig.heard).startsWith("Acquired", "Fenced REPLACED");
+        assertThat(rig.wire.calls).doesNotContain("release").endsWith("acquire");
+    }
+
+    @Test
+    void whoStandsAsideWhileNobodyAnswersIsNotListedOnceTheStoreDoes() {
+        other("b");
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.cut = true;
+        candidacy.standAside();
+        rig.pass(Duration.ofSeconds(10)); // three times it has tried to give back what it may have
+        assertThat(listed()).containsExactly("a", "b");
+        rig.wire.cut = false;
+        rig.pass(Duration.ofSeconds(11));
+        assertThat(listed()).containsExactly("b");
+        rig.wire.calls.clear();
+        rig.pass(Duration.ofSeconds(60));
+        assertThat(rig.wire.calls).isEmpty();
+    }
+
+    @Test
+    void whomALateClaimHasListedWhoStandsAsideIsNotListed() {
+        other("b");
+        try (var late = new Rig(store -> new LateAnswers(rig.server))) {
+            var answers = (LateAnswers) late.wire;
+            var candidacy = late.stand("a", late.config());
+            candidacy.standAside();
+            late.pass(Duration.ofSeconds(8)); // given up
+            assertThat(listed()).containsExactly("b");
+            answers.late.forEach(Runnable::run); // carried out now, and answered
+            assertThat(listed()).containsExactly("a", "b");
+            late.settle();
+            assertThat(listed()).containsExactly("b");
         }
     }
 
@@ -480,6 +569,44 @@ class LeaseSeatTest {
             late.add(() -> super.acquire(claim));
             return new CompletableFuture<>();
         }
+    }
+
+    /** Claims arrive, and are answered, when they are let. */
+    private static final class LateAnswers extends Rig.Wire {
+        private final List<Runnable> late = new ArrayList<>();
+
+        private LateAnswers(LeaseStore server) {
+            super(server);
+        }
+
+        @Override
+        public CompletionStage<Answer> acquire(Claim claim) {
+            var answer = new CompletableFuture<Answer>();
+            late.add(() -> super.acquire(claim).thenAccept(answer::complete));
+            return answer;
+        }
+    }
+
+    /** Another takes the seat, though its lease has not run out. */
+    private void takenBy(String candidate) {
+        var held = view().holder().orElseThrow();
+        rig.server.release(new Claim(
+                "billing",
+                "nobody",
+                held.nonce(),
+                Duration.ofSeconds(10),
+                Duration.ofSeconds(40),
+                0,
+                Map.of(),
+                Claim.ANY_ERA,
+                0));
+        rig.wire.deaf = true;
+        other(candidate);
+        rig.wire.deaf = false;
+    }
+
+    private List<String> listed() {
+        return view().candidates().stream().map(Candidate::id).sorted().toList();
     }
 
     private View view() {

@@ -3,6 +3,7 @@ package dev.bellwether.internal.election;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.AccessRefusedException;
+import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.spi.Order;
@@ -155,6 +156,45 @@ class OutagesInTheLogTest {
         assertThat(said("INFO"))
                 .filteredOn(line -> line.startsWith("rig answers again, after "))
                 .hasSize(1);
+    }
+
+    @Test
+    void oneThatStandsAsideDoesNotEndTheOutageOfOneThatRests() {
+        var candidacy = rig.stand("a", rig.config());
+        var aside = rig.elections.stand("other");
+        aside.standAside();
+        rig.settle();
+        rig.executor.keeps = true; // its work does not end at once
+        rig.wire.failed = new UnavailableException("connection refused");
+        rig.pass(Duration.ofSeconds(10));
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.FENCED);
+        rig.executor.letGo();
+        rig.pass(Duration.ofSeconds(10));
+        rig.wire.failed = null;
+        rig.pass(Duration.ofSeconds(11));
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(said("WARN"))
+                .filteredOn(line -> line.startsWith("No answer from rig"))
+                .hasSize(1);
+        assertThat(said("INFO"))
+                .filteredOn(line -> line.startsWith("rig answers again, after "))
+                .hasSize(1);
+        assertThat(rig.figures.outages).isEqualTo(List.of("began", "ended"));
+    }
+
+    @Test
+    void oneThatRestedAndIsGoneDoesNotKeepAnOutageOpen() {
+        var log = new OutageLog(LoggerFactory.getLogger(OutagesInTheLogTest.class), () -> "rig", rig.figures);
+        var second = 1_000_000_000L;
+        log.unanswered("a", Duration.ofSeconds(1), Duration.ofSeconds(1), null, 2 * second);
+        log.rests("a", 3 * second);
+        log.gone("b", 4 * second);
+        assertThat(rig.figures.outages).containsExactly("began");
+        log.gone("a", 5 * second);
+        assertThat(rig.figures.outages).containsExactly("began", "ended");
+        log.unanswered("b", Duration.ofSeconds(1), Duration.ofSeconds(1), null, 7 * second);
+        log.gone("b", 8 * second);
+        assertThat(rig.figures.outages).containsExactly("began", "ended", "began", "ended");
     }
 
     @Test

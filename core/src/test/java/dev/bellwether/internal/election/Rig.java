@@ -263,7 +263,7 @@ public final class Rig implements AutoCloseable {
         /** Requests of this kind do not arrive. */
         String cutFrom = "";
         /** Requests arrive, and their answers wait for {@link #deliver}. */
-        boolean slow;
+        public boolean slow;
         /** Requests arrive, and the answer is an error that says nothing. */
         boolean muffled;
         /** Changes are not told. */
@@ -287,7 +287,7 @@ public final class Rig implements AutoCloseable {
             this.store = store;
         }
 
-        void deliver() {
+        public void deliver() {
             var due = List.copyOf(late);
             late.clear();
             due.forEach(Runnable::run);
@@ -414,6 +414,7 @@ public final class Rig implements AutoCloseable {
         final List<Duration> delays = new ArrayList<>();
         final List<Long> overruns = new ArrayList<>();
         final List<Long> terms = new ArrayList<>();
+        final List<String> outages = new ArrayList<>();
         /** What it throws when a term begins. */
         @Nullable
         Error thrown;
@@ -429,6 +430,16 @@ public final class Rig implements AutoCloseable {
         @Override
         public void overran(String election, String candidate, long token) {
             overruns.add(token);
+        }
+
+        @Override
+        public void outageBegan(String what) {
+            outages.add("began");
+        }
+
+        @Override
+        public void outageEnded(Duration length) {
+            outages.add("ended");
         }
 
         @Override

@@ -132,6 +132,41 @@ class JointElectionsTest {
     }
 
     @Test
+    void aFencedCandidateKeepsTheOldSeatFromNobodyThoughAnAnswerComesLate() {
+        for (var millis = 3_300; millis < 6_700; millis += 20) { // the old side may be the first to see what time it is
+            new JointElectionsTest().isFencedWhenItWasHeldUpAfter(Duration.ofMillis(millis));
+        }
+    }
+
+    private void isFencedWhenItWasHeldUpAfter(Duration time) {
+        var joint = byBoth.stand(
+                "billing",
+                CandidacyConfig.builder()
+                        .candidate("both")
+                        .lease(LEASE)
+                        .listener(event -> {})
+                        .executor(work -> {}) // it does not end
+                        .build());
+        rig.pass(SOON);
+        assertThat(joint.isLeader()).isTrue();
+        old.slow = true;
+        next.slow = true;
+        rig.pass(time); // a renewal of both is carried out, and not answered yet
+        rig.stall(Duration.ofMillis(8_500).minus(time));
+        rig.settle();
+        assertThat(joint.status().phase()).isEqualTo(Phase.FENCED);
+        old.slow = false;
+        next.slow = false;
+        old.deliver();
+        rig.pass(LEASE.multipliedBy(3));
+        assertThat(joint.status().phase()).isEqualTo(Phase.FENCED);
+        assertThat(byNext.election("billing").leader()).isEmpty();
+        assertThat(byOld.election("billing").leader())
+                .as("held up after %s", time)
+                .isEmpty();
+    }
+
+    @Test
     void theOldSeatIsGivenBackWhileTheNextDoesNotAnswer() {
         next.cut = true;
         var joint = stand(byBoth, "both");

@@ -576,6 +576,27 @@ class CandidacyLockTest {
     }
 
     @Test
+    void theElectionsMayBeClosedFromTheTaskOfALock() throws Exception {
+        var elections = Elections.connect(uri);
+        var twoSeconds = LockConfig.ofLease(Duration.ofSeconds(2));
+        var interrupted = new CompletableFuture<Boolean>();
+        try {
+            elections.lock("report", twoSeconds).tryRun(mandate -> {
+                elections.lock("other", twoSeconds).tryRun(other -> {}); // and back in this one
+                elections.close();
+                interrupted.complete(Thread.currentThread().isInterrupted());
+            });
+        } catch (NotLeaderException e) {
+            // its mandate may be over by the time that it returns
+        }
+        assertThat(interrupted).isCompletedWithValue(false);
+        elections.close(); // now it waits
+        try (var others = Elections.connect(uri)) {
+            assertThat(others.election("report").leader()).isEmpty();
+        }
+    }
+
+    @Test
     void aLockThatIsHeldOccupiesNoThread() throws Exception {
         var running = new AtomicInteger();
         var pool = Executors.newCachedThreadPool();

@@ -1,17 +1,292 @@
 package dev.bellwether.internal.roster;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Roster;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterEvent;
+import dev.bellwether.RosterMode;
+import dev.bellwether.internal.election.Rig;
+import dev.bellwether.memory.MemoryGroups;
+import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.memory.MemoryRosters;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.GroupMembership;
+import dev.bellwether.spi.GroupObserver;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.RosterCarrier;
+import dev.bellwether.spi.RosterStanding;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
+/** Members on a clock that is wound by hand. */
 class LoopRosterTest {
+    private static final Duration LEASE = Duration.ofSeconds(10);
+
+    private final Rig rig = new Rig();
+    private final MemoryGroups groups = new MemoryGroups(rig.loop.clock(), true);
+    private final Way way = new Way();
+    private final List<String> asked = new ArrayList<>();
+    private final List<String> heard = new ArrayList<>();
+    private final ArrayDeque<Runnable> kept = new ArrayDeque<>();
+    private final Elections elections = elections(rig.loop);
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private Elections elections(Loop loop) {
+        return Elections.over(
+                way,
+                ElectionsConfig.builder().loop(loop).executor(Runnable::run).build());
+    }
+
+    private Roster join(String member, RosterMode mode, Executor executor) {
+        var roster = elections.roster("pricing", config(member, mode, executor));
+        rig.pass(LEASE.multipliedBy(2));
+        return roster;
+    }
+
+    private RosterConfig config(String member, RosterMode mode, Executor executor) {
+        return RosterConfig.builder()
+                .roles(2)
+                .partitions(2)
+                .member(member)
+                .mode(mode)
+                .lease(LEASE)
+                .executor(executor)
+                .listener(event -> heard.add(event.getClass().getSimpleName()))
+                .build();
+    }
+
     @Test
     void aLineOfTheLogNamesAFewRolesAndCountsMany() {
         assertThat(LoopRoster.named(List.of(3))).isEqualTo(" role 3");
         assertThat(LoopRoster.named(List.of(3, 67))).isEqualTo(" roles 3, 67");
         assertThat(LoopRoster.named(IntStream.range(0, 157).boxed().toList()))
                 .isEqualTo(" 157 roles (0, 1, 2, 3, 4, 5, 6, 7, …)");
+    }
+
+    @Test
+    void aMemberThatIsRefusedEndsWhenItsListenerHasHeardOfIt() {
+        assertThat(join("one", RosterMode.EXCLUSIVE, Runnable::run).roles()).hasSize(2);
+        heard.clear();
+        var refused = join("two", RosterMode.OVERLAPPING, kept::add);
+        assertThat(refused.failure()).isPresent();
+        assertThat(kept).hasSize(1); // its listener has not returned
+        assertThatThrownBy(() -> join("two", RosterMode.EXCLUSIVE, Runnable::run))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("is here already");
+        kept.remove().run();
+        rig.settle();
+        assertThat(heard).containsExactly(RosterEvent.Failed.class.getSimpleName());
+        assertThatThrownBy(refused::awaitClose).isInstanceOf(ElectionException.class);
+        join("two", RosterMode.EXCLUSIVE, Runnable::run);
+    }
+
+    @Test
+    void aMemberOfWhichATurnThrewWritesItsReleaseBeforeItLeaves() {
+        var roster = elections.roster(
+                "pricing",
+                RosterConfig.builder().roles(2).partitions(2).lease(LEASE).build());
+        rig.pass(LEASE.multipliedBy(2));
+        assertThat(roster.roles()).hasSize(2);
+        asked.clear();
+        way.throwsOnce = true;
+        rig.pass(LEASE);
+        assertThat(asked).containsExactly("write RELEASE", "leave", "close");
+    }
+
+    @Test
+    void aMemberOfWhichATurnThrewLeavesItsGroupThoughItsWorkHasNotEnded() {
+        join("one", RosterMode.EXCLUSIVE, kept::add);
+        asked.clear();
+        way.throwsOnce = true;
+        rig.pass(LEASE);
+        assertThat(asked).containsExactly("leave");
+        while (!kept.isEmpty()) {
+            kept.remove().run();
+            rig.settle();
+        }
+        assertThat(heard).containsSubsequence("Gained", "Fenced", "Failed");
+        assertThat(asked).startsWith("leave", "write RELEASE").endsWith("close").containsOnlyOnce("leave");
+    }
+
+    /** Its session would keep its partitions from others for long. */
+    @Test
+    void aMemberThatCannotBeEndedInOrderLeavesItsGroupAndWritesItsReleaseWhenItCan() {
+        var failing = new Failing(rig.loop);
+        var roster = elections(failing).roster("pricing", config("one", RosterMode.EXCLUSIVE, Runnable::run));
+        rig.pass(LEASE.multipliedBy(2));
+        assertThat(roster.roles()).hasSize(2);
+        asked.clear();
+        way.throwsOnce = true;
+        failing.refuses = true; // so nothing of it can be ended
+        rig.pass(LEASE);
+        assertThat(asked).isNotEmpty().containsOnly("leave");
+        failing.refuses = false;
+        rig.pass(LEASE);
+        assertThat(asked).contains("write RELEASE").endsWith("close");
+        assertThat(heard).containsSubsequence("Gained", "Fenced", "Failed");
+    }
+
+    @Test
+    void aMemberThatCannotBeStartedIsNoMember() {
+        var loop = new Failing(rig.loop);
+        loop.failsAt = 3; // behind a turn of the elections, and one of the membership
+        var failing = elections(loop);
+        var config = config("one", RosterMode.EXCLUSIVE, Runnable::run);
+        assertThatThrownBy(() -> failing.roster("pricing", config)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(asked).containsExactly("close");
+        failing.roster("pricing", config);
+        rig.pass(LEASE);
+        assertThat(groups.members("pricing", config.group())).hasSize(1);
+    }
+
+    /** Takes no turn, for lack of memory. */
+    private static final class Failing implements Loop {
+        private final Loop loop;
+        private int executed;
+        private int failsAt;
+        private boolean refuses;
+
+        private Failing(Loop loop) {
+            this.loop = loop;
+        }
+
+        @Override
+        public Clock clock() {
+            return loop.clock();
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return loop.random();
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            if (refuses || ++executed == failsAt) {
+                throw new OutOfMemoryError("planted");
+            }
+            loop.execute(turn);
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            return loop.at(nanos, turn);
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** The way to the groups; it notes what is asked of a membership that matters here. */
+    private final class Way extends Rig.Wire implements MemoryRosters.Wire {
+        private boolean throwsOnce;
+
+        private Way() {
+            super(new MemoryLeaseStore(rig.loop.clock()));
+        }
+
+        @Override
+        public <T> void call(Function<MemoryGroups, T> request, Consumer<T> answer) {
+            if (throwsOnce) {
+                throwsOnce = false;
+                throw new AssertionError("planted");
+            }
+            answer.accept(request.apply(groups));
+        }
+
+        @Override
+        public Runnable watch(String topic, Runnable watcher) {
+            return () -> {}; // what is new is found by looking
+        }
+
+        @Override
+        public Optional<RosterCarrier> rosters() {
+            var carrier = new MemoryRosters(groups, this);
+            return Optional.of(new RosterCarrier() {
+                @Override
+                public void check(String roster, RosterConfig config) {
+                    carrier.check(roster, config);
+                }
+
+                @Override
+                public boolean readsAreFenced() {
+                    return carrier.readsAreFenced();
+                }
+
+                @Override
+                public GroupMembership join(RosterStanding standing, GroupObserver observer, Loop loop) {
+                    return new Noted(carrier.join(standing, observer, loop));
+                }
+            });
+        }
+    }
+
+    private final class Noted implements GroupMembership {
+        private final GroupMembership membership;
+
+        private Noted(GroupMembership membership) {
+            this.membership = membership;
+        }
+
+        @Override
+        public void commit(long number) {
+            membership.commit(number);
+        }
+
+        @Override
+        public void write(int partition, byte[] record) {
+            RosterRecord.parse(record).ifPresent(said -> {
+                if (said.what() == RosterRecord.What.RELEASE) {
+                    asked.add("write " + said.what());
+                }
+            });
+            membership.write(partition, record);
+        }
+
+        @Override
+        public void revoked(int partition) {
+            membership.revoked(partition);
+        }
+
+        @Override
+        public void standAside(Duration time) {
+            membership.standAside(time);
+        }
+
+        @Override
+        public void highest(long token) {
+            membership.highest(token);
+        }
+
+        @Override
+        public void leave() {
+            asked.add("leave");
+            membership.leave();
+        }
+
+        @Override
+        public void close() {
+            asked.add("close");
+            membership.close();
+        }
     }
 }

@@ -189,9 +189,9 @@ class PlantedFaultsTest {
                         "return events.idle();"),
                 new Plant(
                         "a fenced candidate goes on renewing while its work hangs",
-                        "internal/election/CandidacyMachine.java",
-                        "seat.concede(Duration.ZERO); // work that",
-                        "// work that"),
+                        "internal/election/LeaseSeat.java",
+                        "private void renewNoMore() {\n        become(Phase.CONCEDING);",
+                        "private void renewNoMore() {"),
                 new Plant(
                         "a renewal without an answer taken for a refusal",
                         "internal/election/LeaseSeat.java",
@@ -212,6 +212,11 @@ class PlantedFaultsTest {
                         "internal/election/LeaseSeat.java",
                         "released(false); // no answer",
                         "// no answer"),
+                new Plant(
+                        "a candidate that stands aside claims on while nobody answers",
+                        "internal/election/LeaseSeat.java",
+                        "given up\n        if (wanted) {",
+                        "given up\n        if (attempt > 0) {"),
                 new Plant(
                         "a suspension while standing down not noticed",
                         "internal/election/CandidacyMachine.java",

@@ -13,6 +13,7 @@ import dev.bellwether.Mandate;
 import dev.bellwether.Phase;
 import dev.bellwether.Status;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Claim;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -211,6 +212,13 @@ final class ObservedCandidacy implements Candidacy {
     }
 
     // ---------------------------------------------------------------- what it was seen to do
+
+    /** Core claims a seat. */
+    void claims(Claim claim) {
+        if (aside && election.equals(claim.election()) && candidate().equals(claim.candidate())) {
+            world.violate("who was told to stand aside claims nothing", this + " claims " + claim.nonce(), null);
+        }
+    }
 
     private void runStep(Mandate mandate) {
         runningSteps++;

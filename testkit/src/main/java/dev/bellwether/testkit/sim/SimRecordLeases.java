@@ -43,6 +43,7 @@ final class SimRecordLeases implements LeaseStore {
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
         process.claims(claim);
+        process.candidacies().forEach(one -> one.claims(claim));
         return engine.acquire(claim);
     }
 

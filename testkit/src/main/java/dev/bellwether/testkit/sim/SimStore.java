@@ -45,6 +45,7 @@ final class SimStore implements LeaseStore {
 
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
+        process.candidacies().forEach(one -> one.claims(claim));
         var sent = twin.sent(claim);
         return call(
                 "claim " + shown(sent),

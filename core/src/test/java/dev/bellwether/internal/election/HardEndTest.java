@@ -1,0 +1,226 @@
+package dev.bellwether.internal.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Phase;
+import dev.bellwether.spi.Proof;
+import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.Standing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * When a process halts whose work does not end: whatever happens after the seat was promised to others, never later
+ * than they may have it. A lease of 10 s, 2 s for standing down, and 1 % for drift.
+ */
+class HardEndTest {
+    private static final Duration WITHIN = Duration.ofMillis(500);
+    private static final Duration IN_TIME = Duration.ofMillis(495);
+    private final ElectionException error = new ElectionException("planted");
+
+    private final CandidacyConfig config = CandidacyConfig.builder()
+            .lease(Duration.ofSeconds(10))
+            .haltOnOverrun(true)
+            .build();
+    private final Rig.HandClock clock = new Rig.HandClock();
+    private final List<String> done = new ArrayList<>();
+    private boolean interruptThrows;
+    private boolean releaseThrows;
+    private boolean endedThrows;
+    private final CandidacyMachine machine = new CandidacyMachine(
+            new Standing("e", "a", "a-1", config), clock, new DeadSeat(), new Halting(), Duration.ofSeconds(1));
+
+    @BeforeEach
+    void lead() {
+        machine.start(clock.now());
+        machine.granted(clock.now(), 7, new Proof(clock.now(), config.lease()));
+    }
+
+    private long standDown() {
+        var hardEnd = clock.nanos() + IN_TIME.toNanos();
+        machine.asked(clock.now(), 7, Cause.REVOKED_BY_OPERATOR, WITHIN);
+        clock.forward(Duration.ofMillis(300));
+        machine.tick(clock.now()); // interrupts what runs
+        return hardEnd;
+    }
+
+    private void assertHaltsAt(long nanos) {
+        assertThat(machine.phase()).isEqualTo(Phase.FENCED);
+        assertThat(machine.wakeAtNanos()).isEqualTo(nanos);
+        clock.forward(Duration.ofNanos(nanos - 1 - clock.nanos()));
+        machine.tick(clock.now());
+        assertThat(done).doesNotContain("halt");
+        clock.forward(Duration.ofNanos(1));
+        machine.tick(clock.now());
+        assertThat(done).contains("halt");
+    }
+
+    private static void fails(ThrowingCallable turn) {
+        assertThatThrownBy(turn).isInstanceOf(OutOfMemoryError.class);
+    }
+
+    @Test
+    void aSeatThatIsLostWhileItsLeaderStandsDownPutsNothingOff() {
+        var hardEnd = standDown();
+        clock.forward(Duration.ofMillis(100));
+        machine.lost(clock.now(), 7, Cause.EXPIRED);
+        assertHaltsAt(hardEnd);
+    }
+
+    @Test
+    void turnsThatThrowWhileItStandsDownPutNothingOff() {
+        var hardEnd = standDown();
+        machine.broken(clock.now(), error);
+        clock.forward(Duration.ofMillis(100));
+        machine.broken(clock.now(), error);
+        assertHaltsAt(hardEnd);
+    }
+
+    @Test
+    void turnsThatThrowWhenItIsFencedPutNothingOff() {
+        clock.forward(Duration.ofSeconds(8));
+        machine.tick(clock.now());
+        var leaseEnd = clock.nanos() + Duration.ofMillis(1_900).toNanos();
+        clock.forward(Duration.ofSeconds(1));
+        machine.broken(clock.now(), error);
+        assertHaltsAt(leaseEnd);
+    }
+
+    @Test
+    void aTurnThatThrowsAfterTheDeadlineIsMeasuredByTheLeaseAndNotByTheBudget() {
+        var leaseEnd = clock.nanos() + Duration.ofMillis(9_900).toNanos();
+        clock.forward(Duration.ofMillis(9_500));
+        machine.broken(clock.now(), error);
+        assertHaltsAt(leaseEnd);
+    }
+
+    @Test
+    void aTurnThatThrowsInTimeLeavesTheBudget() {
+        machine.broken(clock.now(), error);
+        assertHaltsAt(clock.nanos() + config.standDownBudget().toNanos());
+    }
+
+    @Test
+    void whatMustHaveEndedIsHaltedBeforeAnythingElseIsTried() {
+        standDown();
+        interruptThrows = true;
+        fails(() -> machine.broken(clock.now(), error));
+        clock.forward(Duration.ofMillis(195));
+        fails(() -> machine.broken(clock.now(), error));
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void whatMustHaveEndedIsHaltedThoughEachTurnThrowsFromTheFirst() {
+        endedThrows = true;
+        fails(() -> machine.broken(clock.now(), error));
+        clock.forward(Duration.ofSeconds(1));
+        fails(() -> machine.broken(clock.now(), error));
+        assertThat(done).doesNotContain("halt");
+        clock.forward(Duration.ofSeconds(1));
+        fails(() -> machine.broken(clock.now(), error));
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void whatMustHaveEndedIsHaltedThoughTheMachineWasSuspendedMeanwhile() {
+        standDown();
+        clock.wallNanos += Duration.ofSeconds(1).toNanos();
+        machine.broken(clock.now(), error);
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void workThatHasEndedHaltsNothingThoughTheSeatCannotBeGivenBack() {
+        standDown();
+        releaseThrows = true;
+        fails(() -> machine.workEnded(clock.now()));
+        for (var turn = 0; turn < 20; turn++) {
+            machine.broken(clock.now(), error);
+            fails(() -> machine.workEnded(clock.now()));
+            clock.forward(Duration.ofSeconds(1));
+            machine.tick(clock.now());
+        }
+        assertThat(done).doesNotContain("halt");
+        releaseThrows = false;
+        machine.workEnded(clock.now());
+        assertThat(machine.phase()).isEqualTo(Phase.LEAVING);
+    }
+
+    @Test
+    void theNextMandateHasATimeOfItsOwn() {
+        standDown();
+        machine.workEnded(clock.now());
+        clock.forward(config.lease());
+        machine.tick(clock.now());
+        machine.granted(clock.now(), 8, new Proof(clock.now(), config.lease()));
+        assertThat(Objects.requireNonNull(machine.term()).token()).isEqualTo(8);
+        machine.lost(clock.now(), 8, Cause.REPLACED);
+        assertHaltsAt(clock.nanos() + config.standDownBudget().toNanos());
+    }
+
+    private final class DeadSeat implements Seat {
+        @Override
+        public void claim() {}
+
+        @Override
+        public void concede(Duration within) {}
+
+        @Override
+        public void release() {
+            if (releaseThrows) {
+                throw new OutOfMemoryError("planted");
+            }
+        }
+
+        @Override
+        public void leave() {}
+    }
+
+    private final class Halting implements CandidacyMachine.Effects {
+        @Override
+        public void publish(@Nullable LocalMandate mandate) {}
+
+        @Override
+        public void tell(LeadershipEvent event) {}
+
+        @Override
+        public void startWork(LocalMandate mandate) {}
+
+        @Override
+        public void stopWork() {}
+
+        @Override
+        public void interruptWork() {
+            if (interruptThrows) {
+                throw new OutOfMemoryError("planted");
+            }
+        }
+
+        @Override
+        public void halt(LocalMandate mandate) {
+            done.add("halt");
+        }
+
+        @Override
+        public void ended(LocalMandate mandate, Cause cause, Duration held, String detail) {
+            if (endedThrows) {
+                throw new OutOfMemoryError("planted");
+            }
+        }
+
+        @Override
+        public void closed() {}
+    }
+}
