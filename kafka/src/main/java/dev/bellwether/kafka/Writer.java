@@ -60,16 +60,16 @@ final class Writer {
 
     private void failed(Producer<byte[], byte[]> writing, Exception error) {
         missed.accept(error);
-        if (!KafkaErrors.isOfOneRecord(error)) {
-            replace(writing, error);
+        if (!KafkaErrors.isOfOneRecord(error) && isReplaced(writing, error)) {
+            // without the lock: its thread tells others that what they have sent failed, and may wait for that in here
+            writing.close(Duration.ZERO);
         }
     }
 
-    /** What others have sent by the former producer is told to them as failed. */
-    private synchronized void replace(Producer<byte[], byte[]> failed, Exception error) {
+    private synchronized boolean isReplaced(Producer<byte[], byte[]> failed, Exception error) {
         var now = System.nanoTime();
         if (closed || failed != producer || now - replacedNanos < PAUSE_NANOS) {
-            return;
+            return false;
         }
         replacedNanos = now;
         if (error instanceof AuthorizationException) {
@@ -79,11 +79,11 @@ final class Writer {
         }
         try {
             producer = connector.get();
+            return true;
         } catch (RuntimeException e) { // somebody may be writing the file of its certificates
             log.debug("no new producer could be made; trying again", e);
-            return;
+            return false;
         }
-        failed.close(Duration.ZERO);
     }
 
     void close(Duration patience) {
