@@ -8,25 +8,30 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one
- * that leaves the producer unusable forever has a new one take its place, at most once a second.
+ * that leaves the producer unusable forever has a new one take its place, at most once a second. So has silence: where
+ * only the leader of the partition refuses its certificates, a producer tells no more than that its records are late.
  *
  * <p>Thread-safe.
  */
 final class Writer {
     private static final Logger log = LoggerFactory.getLogger(Writer.class);
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** For how long all records of a producer may be late. */
+    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Supplier<Producer<byte[], byte[]>> connector;
     private final TopicPartition partition;
     private final Consumer<Throwable> missed;
     private volatile Producer<byte[], byte[]> producer;
     private long replacedNanos = System.nanoTime() - PAUSE_NANOS;
+    private @Nullable Long lateSinceNanos; // of the present producer; null if no record was late since it last wrote
     private boolean closed;
 
     /** Makes a writer that tells of each record that was missed. */
@@ -47,7 +52,9 @@ final class Writer {
         var writing = producer;
         try {
             writing.send(record, (metadata, error) -> {
-                if (error != null) {
+                if (error == null) {
+                    wrote(writing);
+                } else {
                     failed(writing, error);
                 }
                 done.accept(error);
@@ -60,10 +67,29 @@ final class Writer {
 
     private void failed(Producer<byte[], byte[]> writing, Exception error) {
         missed.accept(error);
-        if (!KafkaErrors.isOfOneRecord(error) && isReplaced(writing, error)) {
+        var over = error instanceof TimeoutException ? isSilent(writing) : !KafkaErrors.isOfOneRecord(error);
+        if (over && isReplaced(writing, error)) {
             // without the lock: its thread tells others that what they have sent failed, and may wait for that in here
             writing.close(Duration.ZERO);
         }
+    }
+
+    private synchronized void wrote(Producer<byte[], byte[]> writing) {
+        if (writing == producer) {
+            lateSinceNanos = null;
+        }
+    }
+
+    /** One of its records was late: returns whether all have been for too long. */
+    private synchronized boolean isSilent(Producer<byte[], byte[]> writing) {
+        if (writing != producer) {
+            return false;
+        }
+        var now = System.nanoTime();
+        if (lateSinceNanos == null) {
+            lateSinceNanos = now;
+        }
+        return now - lateSinceNanos >= SILENCE_NANOS;
     }
 
     private synchronized boolean isReplaced(Producer<byte[], byte[]> failed, Exception error) {
@@ -72,13 +98,14 @@ final class Writer {
             return false;
         }
         replacedNanos = now;
-        if (error instanceof AuthorizationException) {
+        if (error instanceof AuthorizationException || error instanceof TimeoutException) {
             log.debug("{} cannot be written to; making a new producer, in case it is allowed again", partition, error);
         } else {
             log.warn("{} cannot be written to; making a new producer", partition, error);
         }
         try {
             producer = connector.get();
+            lateSinceNanos = null;
             return true;
         } catch (RuntimeException e) { // somebody may be writing the file of its certificates
             log.debug("no new producer could be made; trying again", e);
