@@ -1,6 +1,8 @@
 package dev.bellwether.kafka;
 
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -16,14 +18,14 @@ import org.slf4j.LoggerFactory;
 /**
  * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one
  * that leaves the producer unusable forever has a new one take its place, at most once a second. So has silence: where
- * only the leader of the partition refuses its certificates, a producer tells no more than that its records are late.
+ * only the leader of a partition refuses its certificates, a producer tells no more than that records for it are late.
  *
  * <p>Thread-safe.
  */
 final class Writer {
     private static final Logger log = LoggerFactory.getLogger(Writer.class);
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** For how long all records of a producer may be late. */
+    /** For how long all records of a partition may be late. */
     private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Supplier<Producer<byte[], byte[]>> connector;
@@ -31,7 +33,9 @@ final class Writer {
     private final Consumer<Throwable> missed;
     private volatile Producer<byte[], byte[]> producer;
     private long replacedNanos = System.nanoTime() - PAUSE_NANOS;
-    private @Nullable Long lateSinceNanos; // of the present producer; null if no record was late since it last wrote
+    /** Of each partition to which the present producer has not written since a record for it was late. */
+    private final Map<TopicPartition, Long> lateSinceNanos = new HashMap<>();
+
     private boolean closed;
 
     /** Makes a writer that tells of each record that was missed. */
@@ -50,46 +54,41 @@ final class Writer {
     @SuppressWarnings("FutureReturnValueIgnored")
     void write(ProducerRecord<byte[], byte[]> record, Consumer<@Nullable Exception> done) {
         var writing = producer;
+        var where = new TopicPartition(record.topic(), record.partition());
         try {
             writing.send(record, (metadata, error) -> {
                 if (error == null) {
-                    wrote(writing);
+                    wrote(writing, where);
                 } else {
-                    failed(writing, error);
+                    failed(writing, where, error);
                 }
                 done.accept(error);
             });
         } catch (RuntimeException e) {
-            failed(writing, e);
+            failed(writing, where, e);
             done.accept(e);
         }
     }
 
-    private void failed(Producer<byte[], byte[]> writing, Exception error) {
+    private void failed(Producer<byte[], byte[]> writing, TopicPartition where, Exception error) {
         missed.accept(error);
-        var over = error instanceof TimeoutException ? isSilent(writing) : !KafkaErrors.isOfOneRecord(error);
+        var over = error instanceof TimeoutException ? isSilent(writing, where) : !KafkaErrors.isOfOneRecord(error);
         if (over && isReplaced(writing, error)) {
             // without the lock: its thread tells others that what they have sent failed, and may wait for that in here
             writing.close(Duration.ZERO);
         }
     }
 
-    private synchronized void wrote(Producer<byte[], byte[]> writing) {
+    private synchronized void wrote(Producer<byte[], byte[]> writing, TopicPartition where) {
         if (writing == producer) {
-            lateSinceNanos = null;
+            lateSinceNanos.remove(where);
         }
     }
 
     /** One of its records was late: returns whether all have been for too long. */
-    private synchronized boolean isSilent(Producer<byte[], byte[]> writing) {
-        if (writing != producer) {
-            return false;
-        }
+    private synchronized boolean isSilent(Producer<byte[], byte[]> writing, TopicPartition where) {
         var now = System.nanoTime();
-        if (lateSinceNanos == null) {
-            lateSinceNanos = now;
-        }
-        return now - lateSinceNanos >= SILENCE_NANOS;
+        return writing == producer && now - lateSinceNanos.computeIfAbsent(where, late -> now) >= SILENCE_NANOS;
     }
 
     private synchronized boolean isReplaced(Producer<byte[], byte[]> failed, Exception error) {
@@ -105,7 +104,7 @@ final class Writer {
         }
         try {
             producer = connector.get();
-            lateSinceNanos = null;
+            lateSinceNanos.clear();
             return true;
         } catch (RuntimeException e) { // somebody may be writing the file of its certificates
             log.debug("no new producer could be made; trying again", e);

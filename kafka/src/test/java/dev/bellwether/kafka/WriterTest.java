@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.bellwether.spi.Fields;
+import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -17,6 +19,7 @@ import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.SslAuthenticationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Which errors have another producer made, and so hurt all whose records are under way. */
 class WriterTest {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration SILENCE = Duration.ofSeconds(60);
 
     private final List<MockProducer<byte[], byte[]>> made = new ArrayList<>();
     private final AtomicInteger missed = new AtomicInteger();
@@ -117,6 +121,29 @@ class WriterTest {
         assertThat(made).as("the producers that were made").hasSize(2);
         assertThat(made.get(0).closed()).isTrue();
         assertTimeoutPreemptively(PATIENCE, () -> writer.close(Duration.ZERO));
+    }
+
+    /** Only one of the brokers may refuse its certificates, and of that no more is told. */
+    @Test
+    void oneThatIsAlwaysLateForOneOfItsPartitionsIsReplaced() {
+        Eventually.eventually("another one is made", SILENCE, () -> {
+            write("leaders", new TimeoutException("120001 ms has passed since batch creation"));
+            write("roster", null);
+            return made.size() == 2;
+        });
+        assertThat(made.get(0).closed()).isTrue();
+        write("leaders", null);
+        assertThat(told).last().isNull();
+    }
+
+    private void write(String topic, @Nullable RuntimeException error) {
+        writer.write(new ProducerRecord<>(topic, 0, null, new byte[0]), told::add);
+        var producer = made.get(made.size() - 1);
+        if (error == null) {
+            producer.completeNext();
+        } else {
+            producer.errorNext(error);
+        }
     }
 
     /** Somebody is writing the file of its certificates at this moment, for example. */
