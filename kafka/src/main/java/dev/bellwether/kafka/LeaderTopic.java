@@ -86,6 +86,8 @@ final class LeaderTopic {
     private final AdminConnection admin;
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
     private final AtomicBoolean isRefused = new AtomicBoolean(); // its creation, as was told
+    private final AtomicLong settledNanos = new AtomicLong(System.nanoTime());
+    private volatile boolean unsettled; // others have made it, and we have not read its settings
     private volatile long keepsMillis = Long.MAX_VALUE;
 
     LeaderTopic(Settings settings, AdminConnection admin) {
@@ -192,18 +194,31 @@ final class LeaderTopic {
 
     /**
      * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as
-     * soon as anybody asks for it, with settings of theirs: it is given ours.
+     * soon as anybody asks for it, with settings of theirs: it is given ours, as soon as they are known.
      */
-    // nobody waits: it is used as it is until then
-    @SuppressWarnings("FutureReturnValueIgnored")
     void replaced() {
         isRefused.set(false);
         log.warn("topic {} is a new one: it was deleted and created again", settings.topic());
-        if (!settings.createTopic()) {
-            return;
+        if (settings.createTopic()) {
+            unsettled = true;
+            settledNanos.set(System.nanoTime());
+            settle(true);
         }
+    }
+
+    /** Nobody could say what its settings are: asks again, but not more than once a second. */
+    private void settleAgain() {
+        var now = System.nanoTime();
+        var last = settledNanos.get();
+        if (unsettled && now - last >= REPAIR_NANOS && settledNanos.compareAndSet(last, now)) {
+            settle(false);
+        }
+    }
+
+    // nobody waits: it is used as it is until then
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private void settle(boolean isFirst) {
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, settings.topic());
-        var brokers = admin.ask(client -> client.describeCluster().nodes()).toCompletionStage();
         var description = admin.ask(client ->
                         client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
@@ -211,19 +226,22 @@ final class LeaderTopic {
         admin.ask(client -> client.describeConfigs(List.of(resource)).all())
                 .toCompletionStage()
                 .thenCombine(description, (found, topic) -> {
-                    var replicas = Replication.of(topic);
-                    brokers.thenAccept(nodes -> Replication.warnOfReplicas(settings.topic(), replicas, nodes.size()));
-                    return missing(Objects.requireNonNull(found.get(resource)), replicas);
+                    unsettled = false;
+                    Replication.warnOfReplicas(admin, topic);
+                    return missing(Objects.requireNonNull(found.get(resource)), Replication.of(topic));
                 })
                 .whenComplete((changes, unknown) -> {
-                    if (unknown != null) {
-                        log.warn(
-                                "the settings of topic {} are not known ({}): look whether they are those of\n  {}",
-                                settings.topic(),
-                                cause(unknown).getMessage(),
-                                command());
-                    } else if (!changes.isEmpty()) {
+                    if (unknown == null && !changes.isEmpty()) {
                         change(resource, changes);
+                    } else if (unknown != null) {
+                        unsettled = !(cause(unknown) instanceof AuthorizationException);
+                        if (isFirst) {
+                            log.warn(
+                                    "the settings of topic {} are not known ({}): look whether they are those of\n  {}",
+                                    settings.topic(),
+                                    cause(unknown).getMessage(),
+                                    command());
+                        }
                     }
                 });
     }
@@ -267,8 +285,10 @@ final class LeaderTopic {
         return admin.ask(client ->
                         client.describeTopics(List.of(settings.topic())).allTopicNames())
                 .toCompletionStage()
-                .thenApply(found ->
-                        Objects.requireNonNull(found.get(settings.topic())).topicId());
+                .thenApply(found -> {
+                    settleAgain();
+                    return Objects.requireNonNull(found.get(settings.topic())).topicId();
+                });
     }
 
     /** Returns what tells it from another one; null if there is no answer now. */
@@ -290,14 +310,14 @@ final class LeaderTopic {
                     admin.ask(client ->
                             client.describeTopics(List.of(settings.topic())).allTopicNames()),
                     patience);
-            var partitions = Objects.requireNonNull(found.get(settings.topic()))
-                    .partitions()
-                    .size();
+            var topic = Objects.requireNonNull(found.get(settings.topic()));
+            var partitions = topic.partitions().size();
             if (isOfLog(settings) && partitions != 1) {
                 throw new ElectionException("topic \"" + settings.topic() + "\" has " + partitions
                         + " partitions, and elections by the log need exactly one, because it has one order: name"
                         + " another topic, or delete this one and have it created by\n  " + command());
             }
+            Replication.warnOfReplicas(admin, topic);
             return true;
         } catch (ExecutionException e) {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {

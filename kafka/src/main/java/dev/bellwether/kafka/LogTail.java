@@ -150,6 +150,8 @@ final class LogTail implements AutoCloseable {
         while (!closed) {
             try {
                 follow(connector.get());
+            } catch (WakeupException e) {
+                // it was to look around before it had found its place: it looks for that again
             } catch (AuthorizationException | AuthenticationException e) {
                 follower.failed(e);
                 pause(REFUSED_PAUSE);
@@ -216,7 +218,11 @@ final class LogTail implements AutoCloseable {
         } catch (WakeupException e) {
             // to look around, or to see that we are closed
         } catch (OffsetOutOfRangeException e) {
-            outOfRange(reading, e);
+            try {
+                outOfRange(reading, e);
+            } catch (WakeupException woken) {
+                // the next reading finds the same
+            }
         }
     }
 

@@ -59,22 +59,35 @@ final class Replication {
     static void warnOfBrokers(String topic, int brokers) {
         if (brokers < REPLICAS) {
             log.warn(
-                    "The cluster has {} broker(s), so topic {} has no more replicas. While a broker is down"
-                            + " nobody may lead, and what it loses with its disk is lost: two may lead then. Run"
-                            + " three brokers, and give the topic 3 replicas",
+                    "{} broker(s) answered, so topic {} has no more replicas, and keeps that number. While one of"
+                            + " them is down nobody may lead, and what it loses with its disk is lost: two may lead"
+                            + " then. Run three brokers, and give the topic 3 replicas (kafka-reassign-partitions.sh)",
                     brokers,
                     topic);
         }
     }
 
-    /** A broker has made a topic with so many replicas: warns if so many brokers could keep more. */
-    static void warnOfReplicas(String topic, int replicas, int brokers) {
+    /** The topic was there: warns if there are brokers that could keep more replicas of it. Nobody waits. */
+    // the callback says what the future would
+    @SuppressWarnings("FutureReturnValueIgnored")
+    static void warnOfReplicas(AdminConnection admin, TopicDescription topic) {
+        var replicas = of(topic);
+        if (replicas < REPLICAS) {
+            admin.ask(client -> client.describeCluster().nodes()).whenComplete((nodes, unknown) -> {
+                if (nodes != null) {
+                    warnOfReplicas(topic.name(), replicas, nodes.size());
+                }
+            });
+        }
+    }
+
+    private static void warnOfReplicas(String topic, int replicas, int brokers) {
         if (replicas < on(brokers)) {
             log.warn(
-                    "topic {} was created by the brokers with {} replica(s), and there are {} brokers. While one is"
-                            + " down nobody may lead, and what is lost with its disk is lost: two may lead then. Give"
-                            + " the topic {} replicas (kafka-reassign-partitions.sh), or set default.replication.factor"
-                            + " of the brokers",
+                    "topic {} has {} replica(s), and there are {} brokers. While one of its brokers is down nobody"
+                            + " may lead, and what that loses with its disk is lost: two may lead then. Give the topic"
+                            + " {} replicas (kafka-reassign-partitions.sh). If a broker created it by itself, raise"
+                            + " default.replication.factor as well",
                     topic,
                     replicas,
                     brokers,

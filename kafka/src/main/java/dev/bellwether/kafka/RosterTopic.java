@@ -103,6 +103,8 @@ final class RosterTopic {
                 create(settings, admin, name, config, patience);
             } else if (found.get().partitions().size() != config.partitions()) {
                 throw changed(name, found.get().partitions().size(), config);
+            } else {
+                Replication.warnOfReplicas(admin, found.get());
             }
             check(admin, name, config, patience);
         } catch (TimeoutException e) {
@@ -264,16 +266,13 @@ final class RosterTopic {
 
     /** Returns how many replicas it has, and warns if they are fewer than there could be. */
     private static CompletionStage<Integer> replicas(AdminConnection admin, String name) {
-        return admin.ask(client -> client.describeCluster().nodes())
+        return admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames())
                 .toCompletionStage()
-                .thenCombine(
-                        admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames())
-                                .toCompletionStage(),
-                        (nodes, found) -> {
-                            var replicas = Replication.of(Objects.requireNonNull(found.get(name)));
-                            Replication.warnOfReplicas(name, replicas, nodes.size());
-                            return replicas;
-                        });
+                .thenApply(found -> {
+                    var topic = Objects.requireNonNull(found.get(name));
+                    Replication.warnOfReplicas(admin, topic);
+                    return Replication.of(topic);
+                });
     }
 
     private static List<AlterConfigOp> changes(int replicas) {

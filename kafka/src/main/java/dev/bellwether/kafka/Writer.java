@@ -1,6 +1,8 @@
 package dev.bellwether.kafka;
 
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -8,25 +10,32 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Writes to the journal, for all candidacies of a connection. An error that is of one record hurts nobody else; one
- * that leaves the producer unusable forever has a new one take its place, at most once a second.
+ * that leaves the producer unusable forever has a new one take its place, at most once a second. So has silence: where
+ * only the leader of a partition refuses its certificates, a producer tells no more than that records for it are late.
  *
  * <p>Thread-safe.
  */
 final class Writer {
     private static final Logger log = LoggerFactory.getLogger(Writer.class);
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** For how long all records of a partition may be late. */
+    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Supplier<Producer<byte[], byte[]>> connector;
     private final TopicPartition partition;
     private final Consumer<Throwable> missed;
     private volatile Producer<byte[], byte[]> producer;
     private long replacedNanos = System.nanoTime() - PAUSE_NANOS;
+    /** Of each partition to which the present producer has not written since a record for it was late. */
+    private final Map<TopicPartition, Long> lateSinceNanos = new HashMap<>();
+
     private boolean closed;
 
     /** Makes a writer that tells of each record that was missed. */
@@ -45,45 +54,62 @@ final class Writer {
     @SuppressWarnings("FutureReturnValueIgnored")
     void write(ProducerRecord<byte[], byte[]> record, Consumer<@Nullable Exception> done) {
         var writing = producer;
+        var where = new TopicPartition(record.topic(), record.partition());
         try {
             writing.send(record, (metadata, error) -> {
-                if (error != null) {
-                    failed(writing, error);
+                if (error == null) {
+                    wrote(writing, where);
+                } else {
+                    failed(writing, where, error);
                 }
                 done.accept(error);
             });
         } catch (RuntimeException e) {
-            failed(writing, e);
+            failed(writing, where, e);
             done.accept(e);
         }
     }
 
-    private void failed(Producer<byte[], byte[]> writing, Exception error) {
+    private void failed(Producer<byte[], byte[]> writing, TopicPartition where, Exception error) {
         missed.accept(error);
-        if (!KafkaErrors.isOfOneRecord(error)) {
-            replace(writing, error);
+        var over = error instanceof TimeoutException ? isSilent(writing, where) : !KafkaErrors.isOfOneRecord(error);
+        if (over && isReplaced(writing, error)) {
+            // without the lock: its thread tells others that what they have sent failed, and may wait for that in here
+            writing.close(Duration.ZERO);
         }
     }
 
-    /** What others have sent by the former producer is told to them as failed. */
-    private synchronized void replace(Producer<byte[], byte[]> failed, Exception error) {
+    private synchronized void wrote(Producer<byte[], byte[]> writing, TopicPartition where) {
+        if (writing == producer) {
+            lateSinceNanos.remove(where);
+        }
+    }
+
+    /** One of its records was late: returns whether all have been for too long. */
+    private synchronized boolean isSilent(Producer<byte[], byte[]> writing, TopicPartition where) {
+        var now = System.nanoTime();
+        return writing == producer && now - lateSinceNanos.computeIfAbsent(where, late -> now) >= SILENCE_NANOS;
+    }
+
+    private synchronized boolean isReplaced(Producer<byte[], byte[]> failed, Exception error) {
         var now = System.nanoTime();
         if (closed || failed != producer || now - replacedNanos < PAUSE_NANOS) {
-            return;
+            return false;
         }
         replacedNanos = now;
-        if (error instanceof AuthorizationException) {
+        if (error instanceof AuthorizationException || error instanceof TimeoutException) {
             log.debug("{} cannot be written to; making a new producer, in case it is allowed again", partition, error);
         } else {
             log.warn("{} cannot be written to; making a new producer", partition, error);
         }
         try {
             producer = connector.get();
+            lateSinceNanos.clear();
+            return true;
         } catch (RuntimeException e) { // somebody may be writing the file of its certificates
             log.debug("no new producer could be made; trying again", e);
-            return;
+            return false;
         }
-        failed.close(Duration.ZERO);
     }
 
     void close(Duration patience) {

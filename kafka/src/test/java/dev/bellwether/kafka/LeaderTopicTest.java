@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.testkit.Eventually;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.config.ConfigResource;
@@ -66,10 +68,37 @@ class LeaderTopicTest {
         becomes(Map.of("cleanup.policy", "compact", "min.insync.replicas", "1"));
     }
 
+    @Test
+    void whatIsNotKnownOfItAtFirstIsAskedAgain() throws Exception {
+        create(3, Map.of());
+        var questions = new AtomicInteger();
+        var failing = (Admin) Proxy.newProxyInstance(
+                Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
+                    var fails = method.getName().equals("describeConfigs") && questions.incrementAndGet() == 1;
+                    return method.invoke(
+                            admin, fails ? new Object[] {List.of(resource("there-is-no-such-topic"))} : arguments);
+                });
+        var leaders = topic("log", failing);
+        leaders.replaced();
+        Eventually.eventually("it is asked again", PATIENCE, () -> {
+            leaders.identity().toCompletableFuture().join();
+            return questions.get() > 1;
+        });
+        becomes(Map.of("min.insync.replicas", "2", "retention.ms", "345600000"));
+    }
+
     private LeaderTopic topic(String by) {
+        return topic(by, admin);
+    }
+
+    private LeaderTopic topic(String by, Admin client) {
         return new LeaderTopic(
                 Settings.of(Map.of("bootstrap.servers", SharedCluster.get().bootstrap(), "topic", topic, "by", by)),
-                new AdminConnection(() -> admin));
+                new AdminConnection(() -> client));
+    }
+
+    private static ConfigResource resource(String name) {
+        return new ConfigResource(ConfigResource.Type.TOPIC, name);
     }
 
     private void create(int replicas, Map<String, String> settings) throws Exception {
@@ -80,7 +109,7 @@ class LeaderTopicTest {
     }
 
     private void becomes(Map<String, String> wanted) {
-        var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+        var resource = resource(topic);
         Eventually.eventually("the topic has " + wanted, PATIENCE, () -> {
             try {
                 var config = Objects.requireNonNull(

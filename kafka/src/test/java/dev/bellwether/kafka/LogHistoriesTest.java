@@ -15,15 +15,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -264,7 +269,7 @@ class LogHistoriesTest {
                 .isInstanceOf(LogEntry.Complete.class);
     }
 
-    private static final class Watcher implements LogTail.Follower {
+    private static class Watcher implements LogTail.Follower {
         final AtomicInteger begun = new AtomicInteger();
 
         @Override
@@ -289,7 +294,7 @@ class LogHistoriesTest {
 
     private static final TopicPartition PARTITION = new TopicPartition("t", 0);
 
-    private static final class Broker extends MockConsumer<byte[], byte[]> {
+    private static class Broker extends MockConsumer<byte[], byte[]> {
         private final AtomicBoolean failing;
 
         Broker(AtomicBoolean failing) {
@@ -306,6 +311,53 @@ class LogHistoriesTest {
                 throw new TimeoutException("no leader yet");
             }
             return super.beginningOffsets(partitions, timeout);
+        }
+    }
+
+    /** It asks where the log begins, which takes a while: before it reads, and when its place in the log is gone. */
+    @Test
+    void aTailThatIsWokenWhileItLooksForItsPlaceHasNotFailed() throws Exception {
+        var asked = new AtomicInteger();
+        var made = new AtomicInteger();
+        var reached = new CompletableFuture<Boolean>();
+        var watcher = new Watcher() {
+            @Override
+            public boolean looksForItsPlace() {
+                return true;
+            }
+
+            @Override
+            public void beganAgain(long offset) {
+                reached.complete(true);
+            }
+        };
+        Supplier<MockConsumer<byte[], byte[]>> connector = () -> {
+            made.incrementAndGet();
+            return new Broker(new AtomicBoolean()) {
+                @Override
+                public synchronized Map<TopicPartition, Long> beginningOffsets(
+                        Collection<TopicPartition> partitions, Duration timeout) {
+                    if (asked.incrementAndGet() % 2 == 1) {
+                        throw new WakeupException();
+                    }
+                    return super.beginningOffsets(partitions, timeout);
+                }
+
+                @Override
+                public synchronized ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
+                    if (!reached.isDone()) {
+                        throw new OffsetOutOfRangeException(Map.of(PARTITION, 5L));
+                    }
+                    return super.poll(timeout);
+                }
+            };
+        };
+        try (var said = new LogSaid();
+                var tail = new LogTail(PARTITION, connector, watcher)) {
+            tail.start();
+            reached.get(30, TimeUnit.SECONDS);
+            assertThat(said.warnings("failed")).isEmpty();
+            assertThat(made).as("the consumers that were made").hasValue(2);
         }
     }
 

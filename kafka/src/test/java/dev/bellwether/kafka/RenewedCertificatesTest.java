@@ -14,8 +14,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -54,13 +58,17 @@ class RenewedCertificatesTest {
         shown = folder.resolve("shown.p12");
         trusted = folder.resolve("trusted.p12");
         renew();
+        brokers = KafkaInfrastructure.warm(KafkaBrokers.start(1, 1, secured()));
+    }
+
+    private static Map<String, String> secured() {
         var settings = new TreeMap<String, String>();
         settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SSL");
         settings.put("listener.name.link0.ssl.keystore.type", "PKCS12");
         settings.put("listener.name.link0.ssl.keystore.location", shown.toString());
         settings.put("listener.name.link0.ssl.keystore.password", Certificates.PASSWORD);
         settings.put("listener.name.link0.ssl.key.password", Certificates.PASSWORD);
-        brokers = KafkaInfrastructure.warm(KafkaBrokers.start(1, 1, settings));
+        return settings;
     }
 
     @AfterAll
@@ -76,6 +84,10 @@ class RenewedCertificatesTest {
     }
 
     private static Map<String, Object> properties(String by) {
+        return properties(by, brokers);
+    }
+
+    private static Map<String, Object> properties(String by, KafkaBrokers brokers) {
         var properties = new TreeMap<String, Object>(Map.of(
                 "bootstrap.servers",
                 brokers.bootstrap(0),
@@ -116,6 +128,42 @@ class RenewedCertificatesTest {
             assertThat(next.token()).isGreaterThan(before.token());
             assertThat(candidacy.failure()).isEmpty();
             assertThat(elections.election("billing").leader()).isPresent();
+        }
+    }
+
+    /** The other broker answers as before, so that nobody but the one that refuses us knows of it. */
+    @Test
+    void soDoTheyWhenOnlyTheBrokerThatHasTheTopicShowsTheNewOne() throws Exception {
+        var log = new EventLog();
+        var config = CandidacyConfig.builder().lease(LEASE).listener(log).build();
+        try (var two = KafkaInfrastructure.warm(KafkaBrokers.start(2, 1, secured()))) {
+            makeOn(two, 1, "leaders-by-log");
+            try (var elections = KafkaElections.using(properties("log", two));
+                    var candidacy = elections.stand("billing", config)) {
+                var before = candidacy.await(PATIENCE).orElseThrow();
+                var shownByTheOther = "server-" + renewals;
+                renew();
+                Files.copy(
+                        certificates.trust(shownByTheOther, "server-" + renewals),
+                        trusted,
+                        StandardCopyOption.REPLACE_EXISTING);
+                two.broker(1).kill();
+                two.broker(1).start();
+                Eventually.eventually("the mandate runs out", PATIENCE, () -> log.last(LeadershipEvent.Fenced.class));
+                Eventually.eventually(
+                        "it leads again",
+                        PATIENCE,
+                        () -> candidacy.mandate().filter(held -> held.token() > before.token()));
+                assertThat(candidacy.failure()).isEmpty();
+            }
+        }
+    }
+
+    private static void makeOn(KafkaBrokers brokers, int id, String topic) throws Exception {
+        try (var admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrap()))) {
+            var alone = new NewTopic(topic, Map.of(0, List.of(id)))
+                    .configs(Map.of("message.timestamp.type", "LogAppendTime", "min.insync.replicas", "1"));
+            admin.createTopics(List.of(alone)).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         }
     }
 

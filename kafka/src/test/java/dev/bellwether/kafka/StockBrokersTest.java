@@ -118,12 +118,34 @@ class StockBrokersTest {
             Eventually.eventually(
                     "it is told",
                     PATIENCE,
-                    () -> !log.warnings(leaders, "2 broker(s)").isEmpty());
+                    () -> !log.warnings(leaders, "2 broker(s) answered").isEmpty());
             var made = Eventually.eventually("it is made", PATIENCE, () -> replicas(leaders, 1));
             assertThat(made.fewest()).isEqualTo(2);
         } finally {
             BROKERS.broker(3).start();
             Eventually.eventually("it is back", PATIENCE, () -> brokers() == 3);
+        }
+    }
+
+    @Test
+    void oneThatIsThereWithTooFewReplicasIsWarnedOfByAllWhoComeToUseIt() throws Exception {
+        var leaders = "leaders-" + UUID.randomUUID();
+        var two = (short) 2;
+        ADMIN.createTopics(List.of(new NewTopic(leaders, 1, two), new NewTopic(topic, PARTITIONS, two)))
+                .all()
+                .get();
+        Eventually.eventually("all brokers know the one", PATIENCE, () -> replicas(leaders, 1));
+        Eventually.eventually("and the other", PATIENCE, () -> replicas(topic, PARTITIONS));
+        var connection = new AdminConnection(() -> ADMIN);
+        try (var log = new LogSaid()) {
+            new LeaderTopic(settings(leaders), connection).require(PATIENCE);
+            RosterTopic.require(settings("bellwether"), connection, roster, config(), PATIENCE);
+            for (var name : List.of(leaders, topic)) {
+                Eventually.eventually(
+                        name + " is told of",
+                        PATIENCE,
+                        () -> !log.warnings(name, "2 replica(s)", "3 brokers").isEmpty());
+            }
         }
     }
 

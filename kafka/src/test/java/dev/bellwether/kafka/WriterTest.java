@@ -1,13 +1,17 @@
 package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.bellwether.spi.Fields;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -15,6 +19,7 @@ import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.SslAuthenticationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -24,21 +29,51 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Which errors have another producer made, and so hurt all whose records are under way. */
 class WriterTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration SILENCE = Duration.ofSeconds(60);
+
     private final List<MockProducer<byte[], byte[]>> made = new ArrayList<>();
     private final AtomicInteger missed = new AtomicInteger();
     private final Writer writer =
             new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet());
 
     private boolean cannotMake;
+    private boolean tellsWhileClosing;
 
     private Producer<byte[], byte[]> make() {
         if (cannotMake) {
             throw new KafkaException("Failed to load SSL keystore");
         }
-        var producer = new MockProducer<>(
-                false, new RoundRobinPartitioner(), new ByteArraySerializer(), new ByteArraySerializer());
+        var producer =
+                new MockProducer<>(
+                        false, new RoundRobinPartitioner(), new ByteArraySerializer(), new ByteArraySerializer()) {
+                    @Override
+                    public void close(Duration timeout) {
+                        if (tellsWhileClosing) {
+                            tellOfAll(this);
+                        }
+                        super.close(timeout);
+                    }
+                };
         made.add(producer);
         return producer;
+    }
+
+    /** As a real one does when it is closed by another thread than its own, and waits for that. */
+    private static void tellOfAll(MockProducer<byte[], byte[]> producer) {
+        var own = new Thread(() -> {
+            var more = true;
+            while (more) {
+                more = producer.errorNext(new KafkaException("Producer is closed forcefully."));
+            }
+        });
+        own.setDaemon(true);
+        own.start();
+        try {
+            own.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private final List<@Nullable Exception> told = new ArrayList<>();
@@ -73,6 +108,42 @@ class WriterTest {
         write("any");
         made.get(1).errorNext(new OutOfOrderSequenceException("lost"));
         assertThat(made).as("at most one a second").hasSize(2);
+    }
+
+    @Test
+    void oneThatTellsOfOthersWhileItIsClosedIsReplacedAllTheSame() {
+        tellsWhileClosing = true;
+        write("under way");
+        var error = new KafkaException("it cannot be used any more");
+        made.get(0).sendException = error;
+        assertTimeoutPreemptively(PATIENCE, () -> write("refused at once"));
+        assertThat(told).hasSize(2).last().isEqualTo(error);
+        assertThat(made).as("the producers that were made").hasSize(2);
+        assertThat(made.get(0).closed()).isTrue();
+        assertTimeoutPreemptively(PATIENCE, () -> writer.close(Duration.ZERO));
+    }
+
+    /** Only one of the brokers may refuse its certificates, and of that no more is told. */
+    @Test
+    void oneThatIsAlwaysLateForOneOfItsPartitionsIsReplaced() {
+        Eventually.eventually("another one is made", SILENCE, () -> {
+            write("leaders", new TimeoutException("120001 ms has passed since batch creation"));
+            write("roster", null);
+            return made.size() == 2;
+        });
+        assertThat(made.get(0).closed()).isTrue();
+        write("leaders", null);
+        assertThat(told).last().isNull();
+    }
+
+    private void write(String topic, @Nullable RuntimeException error) {
+        writer.write(new ProducerRecord<>(topic, 0, null, new byte[0]), told::add);
+        var producer = made.get(made.size() - 1);
+        if (error == null) {
+            producer.completeNext();
+        } else {
+            producer.errorNext(error);
+        }
     }
 
     /** Somebody is writing the file of its certificates at this moment, for example. */

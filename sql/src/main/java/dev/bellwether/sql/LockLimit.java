@@ -37,7 +37,9 @@ final class LockLimit {
      */
     private static final Set<String> EXECUTIONS = Set.of("execute", "executeQuery", "executeUpdate");
     private static final Object[] NONE = {};
-    private static final String SESSION_LIMIT = "4s";
+    private static final Duration SESSION_LIMIT = Duration.ofSeconds(4);
+    /** Who has less of it would go before the server ends the wait. */
+    private static final Duration LEAST_FOR_SESSION = Duration.ofMillis(4_500);
 
     private static final Pattern HINTED =
             Pattern.compile("(?s)(?<verb>SELECT|INSERT|UPDATE|DELETE)\\b(?<rest>.*)", Pattern.CASE_INSENSITIVE);
@@ -62,9 +64,14 @@ final class LockLimit {
             return false;
         }
         try (var statement = own.createStatement()) {
-            statement.execute("SET lock_timeout = '" + SESSION_LIMIT + "'");
+            statement.execute("SET lock_timeout = " + SESSION_LIMIT.toMillis());
         }
         return true;
+    }
+
+    /** Returns whether the limit of a session ends every wait before this. */
+    static boolean isEnough(Duration patience) {
+        return patience.compareTo(LEAST_FOR_SESSION) >= 0;
     }
 
     /** Returns the connection so that what goes over it waits for locks a little shorter than this. */

@@ -57,7 +57,8 @@ final class SqlConnection {
         var committed = true;
         try {
             committed = commitByItself(connection);
-            var value = work.on(isLimited ? connection : LockLimit.on(connection, patience));
+            var value = work.on(
+                    isLimited && LockLimit.isEnough(patience) ? connection : LockLimit.on(connection, patience));
             whole = true;
             return value;
         } finally {

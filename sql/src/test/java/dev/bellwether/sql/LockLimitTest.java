@@ -74,6 +74,28 @@ class LockLimitTest {
         }
     }
 
+    /** The weaker lock, as of CREATE INDEX, lets us see that the lease has run out, and claim the seat. */
+    @ParameterizedTest
+    @ValueSource(strings = {"SHARE", "ACCESS EXCLUSIVE"})
+    void onPostgresOverConnectionsOfOursHardlyAnySessionWaits(String mode) throws Exception {
+        var uri = PostgresServer.shared().uri();
+        try (var elections = Elections.connect(uri + "&bellwether.table=" + table);
+                var leader = elections.stand("locked", CandidacyConfig.ofLease(LEASE));
+                var locks = DriverManager.getConnection(uri);
+                var looks = DriverManager.getConnection(uri)) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            locks.setAutoCommit(false);
+            execute(locks, "LOCK TABLE " + table + " IN " + mode + " MODE");
+            var waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"
+                    + table + "%'";
+            Eventually.eventually("one waits", PATIENCE, () -> number(looks, waiting) > 0);
+            Eventually.throughout(
+                    "two wait at most", LEASE.multipliedBy(MOST_SECONDS), () -> number(looks, waiting) <= 2);
+            locks.rollback();
+            assertThat(leader.await(PATIENCE)).as("free again").isPresent();
+        }
+    }
+
     @Test
     void behindAPoolerWhichKeepsNothingOfItInItsSessions() throws Exception {
         var server = PostgresServer.shared();

@@ -77,9 +77,12 @@ final class FaultProxyConnection {
         return over;
     }
 
-    /** Returns when something that is delayed is due, or null. */
+    /** Returns when something that is delayed is due, or null. What a broken one still holds goes nowhere. */
     @Nullable
     Long nextDueNanos() {
+        if (broken) {
+            return null;
+        }
         var one = requests.nextDueNanos();
         var other = answers.nextDueNanos();
         if (one == null || other == null) {

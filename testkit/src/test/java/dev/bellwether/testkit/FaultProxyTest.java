@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.testkit.Link.Way;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -27,6 +28,8 @@ class FaultProxyTest {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
     /** How long to look for what must not come: enough for the loopback many times over. */
     private static final int A_WHILE_MILLIS = 150;
+
+    private static final long BUSY_NANOS = Duration.ofMillis(200).toNanos();
 
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
     private final AtomicLong arrived = new AtomicLong();
@@ -250,6 +253,41 @@ class FaultProxyTest {
             assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(SocketException.class);
             Eventually.eventually("it is forgotten", PATIENCE, () -> proxy.connections() == 0);
         }
+    }
+
+    @Test
+    void oneWhoseServerHasClosedCostsNoProcessorTimeWhileItsAnswersAreCut() throws IOException {
+        var client = connect();
+        exchange(client);
+        proxy.cut(Way.ANSWERS);
+        echo.accepted.get(0).close();
+        for (var i = 0; i < 10; i++) {
+            send(client, "nobody reads it");
+            assertNothingComes(client);
+        }
+        var proxys = processorNanos(proxyThread());
+        var ours = processorNanos(Thread.currentThread());
+        while (processorNanos(Thread.currentThread()) - ours < BUSY_NANOS) {
+            Thread.onSpinWait(); // on a machine that is busy as well, both would get as much
+        }
+        assertThat(processorNanos(proxyThread()) - proxys)
+                .as("processor time of the proxy's thread")
+                .isLessThan(BUSY_NANOS / 10);
+        proxy.heal();
+        assertThatThrownBy(() -> client.getInputStream().read())
+                .as("the link to the server was broken")
+                .isInstanceOf(SocketException.class);
+    }
+
+    private Thread proxyThread() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("fault-proxy-" + proxy.port()))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static long processorNanos(Thread thread) {
+        return ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId());
     }
 
     @Test

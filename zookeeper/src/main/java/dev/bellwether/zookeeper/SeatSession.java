@@ -3,12 +3,12 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Moment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -34,8 +34,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(SeatSession.class);
 
     private static final Duration REVIVAL = Duration.ofSeconds(1);
-    private static final Executor SOON =
-            CompletableFuture.delayedExecutor(REVIVAL.toMillis(), TimeUnit.MILLISECONDS, Runnable::run);
+    private static final Executor SOON = DelayThread.after(REVIVAL);
 
     private final Client client;
     private final boolean ours;
@@ -204,7 +203,13 @@ final class SeatSession implements NodeSession, AutoCloseable {
                 connectedOnce.countDown();
                 breaks.incrementAndGet();
             }
-            case Expired -> ended(known.getAndSet(0));
+            case Expired -> {
+                var before = known.get();
+                // Curator makes the next client before it tells us: that one's session may be known by now, and lives
+                if ((before == 0 || before != client.sessionId()) && known.compareAndSet(before, 0)) {
+                    ended(before);
+                }
+            }
             case AuthFailed -> {
                 // Also told, at each attempt to connect, where a JAAS file is in force that has no section for us: then
                 // the client

@@ -1,6 +1,7 @@
 package dev.bellwether.zookeeper;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.spi.DelayThread;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -23,8 +24,7 @@ final class Sessions implements AutoCloseable {
     /** For how long a session that nobody uses is kept: the next may want it. */
     private static final Duration LINGERING = Duration.ofSeconds(10);
 
-    private static final Executor LATER =
-            CompletableFuture.delayedExecutor(LINGERING.toMillis(), TimeUnit.MILLISECONDS, Runnable::run);
+    private static final Executor LATER = DelayThread.after(LINGERING);
 
     /** Each session says good-bye to its server, which takes long if that does not answer; then it runs out. */
     private static final Executor CLOSERS = closing -> {

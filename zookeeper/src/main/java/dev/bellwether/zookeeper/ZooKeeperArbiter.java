@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Loop;
@@ -41,7 +42,7 @@ final class ZooKeeperArbiter implements Arbiter {
     private static final Duration PERSISTENCE = Duration.ofSeconds(4);
 
     /** Not in the common pool, which an application may keep busy: what is done there does not wait. */
-    private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS, Runnable::run);
+    private static final Executor SOON = DelayThread.after(Duration.ofMillis(100));
 
     private static final Logger log = LoggerFactory.getLogger(ZooKeeperArbiter.class);
 

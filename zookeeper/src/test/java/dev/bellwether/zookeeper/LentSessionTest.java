@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
@@ -21,11 +22,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.framework.api.CuratorEvent;
+import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.AfterEach;
@@ -183,11 +188,83 @@ class LentSessionTest {
         }
     }
 
+    /** Curator makes a new client before it tells its listeners that the session of the former has expired. */
+    @Test
+    void anExpiryThatIsHeardWhenTheNextSessionIsInUseEndsThatNot() throws Exception {
+        var late = new LateExpiry();
+        try (var client = client(5_000)) {
+            client.getCuratorListenable().addListener(late);
+            try (var elections = over(client)) {
+                var log = new EventLog();
+                var candidacy =
+                        elections.stand(election, lease(5_000).listener(log).build());
+                var before = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+                Hands.expire(client);
+                var next = Eventually.eventually(
+                        "it leads in the next session",
+                        PATIENCE,
+                        () -> candidacy.mandate().filter(held -> held.token() > before.token()));
+                assertThat(late.thread.isDone()).as("the expiry is under way").isTrue();
+                late.goOn.complete(null);
+                late.thread.join().join(PATIENCE.toMillis());
+                assertThat(late.thread.join().isAlive()).as("all has been told").isFalse();
+                assertThat(candidacy.mandate().map(Mandate::token)).contains(next.token());
+                assertThat(log.count(LeadershipEvent.Fenced.class)).isEqualTo(1);
+                candidacy.close();
+                assertThat(hands.queue(election)).isEmpty();
+            } finally {
+                late.goOn.complete(null);
+            }
+        }
+    }
+
+    /** Holds the expiry back from the listeners behind it. */
+    private static final class LateExpiry implements CuratorListener {
+        private final CompletableFuture<Thread> thread = new CompletableFuture<>();
+        private final CompletableFuture<Void> goOn = new CompletableFuture<>();
+
+        @Override
+        public void eventReceived(CuratorFramework client, CuratorEvent event) {
+            var watched = event.getWatchedEvent();
+            if (watched != null
+                    && watched.getState() == KeeperState.Expired
+                    && thread.complete(Thread.currentThread())) {
+                goOn.join();
+            }
+        }
+
+        /** Curator tells its listeners in the order of these: it comes before any other. */
+        @Override
+        public int hashCode() {
+            return 0;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+    }
+
     private static long sessionOf(CuratorFramework client) {
         try {
             return client.getZookeeperClient().getZooKeeper().getSessionId();
         } catch (Exception e) {
             return 0;
+        }
+    }
+
+    @Test
+    void aPauseEndsThoughTheApplicationKeepsTheThreadBusyThatTheJdkHasForDelays() throws Exception {
+        var goOn = new CompletableFuture<Void>();
+        CompletableFuture.delayedExecutor(0, TimeUnit.NANOSECONDS, Runnable::run)
+                .execute(goOn::join);
+        try (var client = client(5_000);
+                var session = SeatSession.borrowed(client, config().tickTime(), "the server")) {
+            var over = new CompletableFuture<Boolean>();
+            session.soon(() -> over.complete(true));
+            assertThat(over.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } finally {
+            goOn.complete(null);
         }
     }
 
