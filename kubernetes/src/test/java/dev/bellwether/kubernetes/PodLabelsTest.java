@@ -50,7 +50,9 @@ class PodLabelsTest {
     void theLeadersPodHasItAndNoOther() {
         try (var stub = new StubServer(PodLabelsTest::usual);
                 var store = open(stub)) {
-            store.write(KEY, 0, held("n-1", 0), Urgency.KEEP, PATIENCE).toCompletableFuture().join();
+            store.write(KEY, 0, held("n-1", 0), Urgency.KEEP, PATIENCE)
+                    .toCompletableFuture()
+                    .join();
             eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
             store.write(KEY, 8, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()

@@ -261,8 +261,8 @@ class ClusterFaultsTest {
     }
 
     private static Broker leader(String topic, int partition) throws Exception {
-        return BROKERS
-                .broker(describe(topic).partitions().get(partition).leader().id());
+        return BROKERS.broker(
+                describe(topic).partitions().get(partition).leader().id());
     }
 
     private static void awaitInSync(String topic) {
@@ -279,8 +279,7 @@ class ClusterFaultsTest {
     }
 
     private static TopicDescription describe(String topic) throws ExecutionException, InterruptedException {
-        try (var admin = Admin.create(
-                Map.<String, Object>of("bootstrap.servers", BROKERS.bootstrap()))) {
+        try (var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", BROKERS.bootstrap()))) {
             return admin.describeTopics(List.of(topic))
                     .allTopicNames()
                     .get()

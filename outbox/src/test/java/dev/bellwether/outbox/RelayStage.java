@@ -59,11 +59,7 @@ final class RelayStage implements AutoCloseable {
 
     /** On brokers of its own. */
     RelayStage(String bootstrap) throws SQLException {
-        this(
-                Servers.dataSource(PostgresServer.shared().uri()),
-                OutboxTable.Layout.BELLWETHER,
-                bootstrap,
-                chosenForm());
+        this(Servers.dataSource(PostgresServer.shared().uri()), OutboxTable.Layout.BELLWETHER, bootstrap, chosenForm());
     }
 
     private static OutboxForm chosenForm() {

@@ -262,7 +262,8 @@ class RecordsTest {
                 link.heal();
                 assertThat(now(store.write(
                                         key,
-                                        now(store.read(key, Urgency.LOOK, PATIENCE)).revision(),
+                                        now(store.read(key, Urgency.LOOK, PATIENCE))
+                                                .revision(),
                                         new Draft("1", ""),
                                         Urgency.KEEP,
                                         PATIENCE))

@@ -50,7 +50,8 @@ class FolderRecordStoreTest {
             }
             assertThatThrownBy(() -> store.link(store.versions(KEY), 1, "late"))
                     .isInstanceOf(UnavailableException.class);
-            var found = store.read(KEY, Urgency.LOOK, TIMEOUT).toCompletableFuture().join();
+            var found =
+                    store.read(KEY, Urgency.LOOK, TIMEOUT).toCompletableFuture().join();
             assertThat(found.revision()).isEqualTo(3);
             assertThat(found.text()).isEqualTo("in time");
         }
@@ -61,7 +62,9 @@ class FolderRecordStoreTest {
         var written = new HashSet<Long>();
         try (var store = new FolderRecordStore(folder)) {
             while (true) {
-                var found = store.read(KEY, Urgency.LOOK, TIMEOUT).toCompletableFuture().join();
+                var found = store.read(KEY, Urgency.LOOK, TIMEOUT)
+                        .toCompletableFuture()
+                        .join();
                 var next = found.revision() == 0 ? 1 : Long.parseLong(found.text()) + 1;
                 if (next > 500) {
                     return written;
