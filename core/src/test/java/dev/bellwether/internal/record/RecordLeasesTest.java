@@ -200,6 +200,38 @@ class RecordLeasesTest {
         assertThat(sessions()).hasSize(1);
     }
 
+    /** Since when a seat is held stands in the record from then on, and the store told it when the seat was taken. */
+    @Test
+    void theFirstRenewalReadsNothing() {
+        clock.nanos += LEASE.toNanos(); // at zero no time is known
+        var late = new LateWrites(records);
+        var slow = over(late);
+        var claim = claim("a");
+        var token = get(slow.acquire(claim)).view().token();
+        late.holdReads();
+        var renewal = slow.renew(List.of(new Lease(claim, token, LEASE))).get(0);
+        assertThat(renewal.toCompletableFuture()).isCompletedWithValueMatching(Answer::granted);
+    }
+
+    /** On a store that is slow the second writing of a session begins before the first has an answer. */
+    @Test
+    void aSessionThatIsMadeTwiceLives() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        var held = held(slow, 20);
+        late.hold();
+        var first = slow.renew(held);
+        clock.nanos += LEASE.dividedBy(20).toNanos();
+        var second = slow.renew(held);
+        late.holdNoMore();
+        late.carryOut();
+        assertThat(first).allMatch(renewal -> get(renewal).granted());
+        assertThat(second).allMatch(renewal -> get(renewal).granted());
+        assertThat(sessions()).hasSize(1);
+        assertThat(get(records.read(RecordKey.seat("election7"), Urgency.LOOK, LEASE)).text())
+                .contains("session=" + sessions().get(0).parts().get(1));
+    }
+
     @Test
     void aSessionThatIsOverIsRemovedAlsoByOneThatHasNone() {
         get(leases.renew(held(leases, 20)).get(19));
