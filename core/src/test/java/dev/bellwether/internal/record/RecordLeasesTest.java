@@ -228,7 +228,8 @@ class RecordLeasesTest {
         assertThat(first).allMatch(renewal -> get(renewal).granted());
         assertThat(second).allMatch(renewal -> get(renewal).granted());
         assertThat(sessions()).hasSize(1);
-        assertThat(get(records.read(RecordKey.seat("election7"), Urgency.LOOK, LEASE)).text())
+        assertThat(get(records.read(RecordKey.seat("election7"), Urgency.LOOK, LEASE))
+                        .text())
                 .contains("session=" + sessions().get(0).parts().get(1));
     }
 
