@@ -233,6 +233,29 @@ class RecordLeasesTest {
                 .contains("session=" + sessions().get(0).parts().get(1));
     }
 
+    /** The renewal of the session says nothing of a seat that a late write may take out of it. */
+    @Test
+    void aSharedSeatThatALateWriteMayCutShortIsRenewedByAWriteOfItsOwn() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        var held = held(slow, 20);
+        slow.renew(held).forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        var one = held.get(7);
+        late.hold();
+        slow.renew(List.of(new Lease(one.claim(), one.token(), LEASE.dividedBy(20))));
+        late.giveUp();
+        late.holdNoMore();
+        assertThat(get(slow.renew(List.of(one)).get(0)).granted()).isTrue();
+        late.carryOut();
+        var other = over(records);
+        var claim = new Claim("election7", "b", "b-1", LEASE, LEASE.multipliedBy(4), 0, Map.of());
+        assertThat(get(other.acquire(claim)).granted()).isFalse();
+        clock.nanos += LEASE.dividedBy(2).toNanos();
+        assertThat(get(other.acquire(claim)).granted())
+                .as("half a lease after it was renewed for a whole one")
+                .isFalse();
+    }
+
     @Test
     void aSessionThatIsOverIsRemovedAlsoByOneThatHasNone() {
         get(leases.renew(held(leases, 20)).get(19));
