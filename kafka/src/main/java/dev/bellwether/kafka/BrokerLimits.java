@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.ConfigResource;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,9 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
         try {
             var nodes = admin.ask(client -> client.describeCluster().nodes())
                     .get(patience.toMillis(), TimeUnit.MILLISECONDS);
+            if (nodes.isEmpty()) { // of a cluster that is starting
+                return unknown("no broker is known yet");
+            }
             var broker = new ConfigResource(
                     ConfigResource.Type.BROKER, nodes.iterator().next().idString());
             var config = Objects.requireNonNull(
@@ -37,15 +41,19 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
                             .get(broker));
             return new BrokerLimits(number(config, MIN, 0), number(config, MAX, Long.MAX_VALUE));
         } catch (ExecutionException | TimeoutException e) {
-            log.info(
-                    "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a"
-                            + " candidate stands",
-                    e.getMessage());
-            return new BrokerLimits(0, Long.MAX_VALUE);
+            return unknown(e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw KafkaArbiter.unavailable("interrupted while asking for the brokers' limits", e);
         }
+    }
+
+    private static BrokerLimits unknown(@Nullable String why) {
+        log.info(
+                "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a candidate"
+                        + " stands",
+                why);
+        return new BrokerLimits(0, Long.MAX_VALUE);
     }
 
     void check(CandidacyConfig config) {

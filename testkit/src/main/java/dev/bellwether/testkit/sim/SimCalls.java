@@ -23,7 +23,7 @@ final class SimCalls {
         return call(what, world.weather().clientTimeoutNanos(), request, shown);
     }
 
-    /** The same, waiting so long for an answer; for ever, if that is no time at all. */
+    /** The same, waiting so long for an answer; forever, if that is no time at all. */
     <T> CompletableFuture<T> call(String what, long timeout, Supplier<T> request, Function<? super T, String> shown) {
         process.mayThrow(what);
         var answer = new CompletableFuture<T>();
