@@ -122,9 +122,12 @@ final class KafkaTopics implements PoisonDetector.Topics {
         });
     }
 
-    /** Returns whether a broker makes a topic when a producer asks for it; true if we may not know. */
+    /** Returns whether a broker makes a topic when a producer asks for it; true if we cannot or may not know. */
     private static boolean makesTopics(Admin admin) throws ExecutionException, InterruptedException, TimeoutException {
         var nodes = admin.describeCluster().nodes().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        if (nodes.isEmpty()) { // of a cluster that is starting
+            return true;
+        }
         var broker = new ConfigResource(
                 ConfigResource.Type.BROKER, nodes.iterator().next().idString());
         var config = admin.describeConfigs(List.of(broker))
