@@ -26,7 +26,8 @@ public final class HistoryRun implements LongFunction<String[]> {
     static final Duration BUDGET = Duration.ofMillis(600);
     private static final Pattern SENDS = Pattern.compile("sends write of \\[bell\\] over (\\d+): (.*)", Pattern.DOTALL);
     private static final Pattern DONE = Pattern.compile(
-            "\\w+'s write of \\[bell\\] over (\\d+): (.*): Written\\[done=true, revision=\\d+\\]", Pattern.DOTALL);
+            "\\w+'s write of \\[bell\\] over (\\d+): (.*): Written\\[done=true, revision=\\d+, written=\\S+\\]",
+            Pattern.DOTALL);
 
     /** For reflection. */
     public HistoryRun() {}

@@ -22,7 +22,7 @@ public final class InterleavingRun {
     static final int FOUND = 7;
 
     private static final Duration HOUR = Duration.ofHours(1);
-    private static final int INVOCATIONS = Integer.getInteger("bellwether.interleavings", 500);
+    private static final int INVOCATIONS = Integer.getInteger("bellwether.interleavings", 3_000);
 
     /** What is tried. */
     enum Part {
