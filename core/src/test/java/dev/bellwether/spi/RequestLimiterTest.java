@@ -81,7 +81,7 @@ class RequestLimiterTest {
             }
         }
         assertThat(left).hasSize(2_001).allMatch(nanos -> nanos > patience / 2);
-        assertThat(asked.subList(0, 3_000)).as("nobody waits for ever").allMatch(CompletableFuture::isDone);
+        assertThat(asked.subList(0, 3_000)).as("nobody waits forever").allMatch(CompletableFuture::isDone);
     }
 
     /** Requests of three seconds hang, as many as may; a lease that is shorter is kept all the same. */

@@ -218,7 +218,8 @@ class NamesTest {
             statement.execute("CREATE DATABASE " + schema);
             OutboxSchema.create(connection, table);
             var digits = "(SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4"
-                    + " UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)";
+                    + " UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8"
+                    + " UNION ALL SELECT 9)";
             var insert = "INSERT INTO " + table.name() + " (topic) SELECT 't' FROM " + digits + " a, " + digits + " b, "
                     + digits + " c, " + digits + " d, " + digits + " e LIMIT ";
             statement.execute(insert + 99_000);
@@ -227,7 +228,7 @@ class NamesTest {
             statement.execute(insert + 40_000);
             statement.execute(insert + 99_000);
             assertThat(admin.quickState().exact()).isFalse();
-            Eventually.eventually("the server has counted anew", RelayStage.PATIENCE, () -> backlog(admin) > 150_000);
+            Eventually.eventually("the server has counted again", RelayStage.PATIENCE, () -> backlog(admin) > 150_000);
             statement.execute(insert + 99_000);
             statement.execute(insert + 99_000);
             statement.execute(insert + 99_000);

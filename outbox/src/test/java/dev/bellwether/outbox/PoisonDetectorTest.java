@@ -144,22 +144,7 @@ class PoisonDetectorTest {
     @Test
     void whatGoesToAPartitionWithoutALeaderWaitsAndNothingElse() {
         var without = new HashSet<>(Set.of(1));
-        var stranding = new PoisonDetector(
-                new PoisonDetector.Topics() {
-                    @Override
-                    public Optional<String> fault(String topic, int partition) {
-                        return Optional.empty();
-                    }
-
-                    @Override
-                    public Optional<Stranded> stranded(String topic) {
-                        return without.isEmpty()
-                                ? Optional.empty()
-                                : Optional.of(new Stranded(3, without, Partitioning.CRC32));
-                    }
-                },
-                RETRY,
-                () -> now);
+        var stranding = new PoisonDetector(leaderless(without, Partitioning.CRC32), RETRY, () -> now);
         var there = to("t", 1);
         assertThat(stranding.failed(failed(there, new TimeoutException("expired"))))
                 .isTrue();
@@ -258,5 +243,20 @@ class PoisonDetectorTest {
 
     private static Row large(long id) {
         return new Row(id, "e" + id, "t", null, new byte[500], null, -1, -1, 500, false);
+    }
+
+    /** Topics of three partitions, of which these have no leader as long as they are in the set. */
+    static PoisonDetector.Topics leaderless(Set<Integer> without, Partitioning partitioning) {
+        return new PoisonDetector.Topics() {
+            @Override
+            public Optional<String> fault(String topic, int partition) {
+                return Optional.empty();
+            }
+
+            @Override
+            public Optional<Stranded> stranded(String topic) {
+                return without.isEmpty() ? Optional.empty() : Optional.of(new Stranded(3, without, partitioning));
+            }
+        };
     }
 }

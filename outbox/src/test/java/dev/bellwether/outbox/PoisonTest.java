@@ -2,7 +2,6 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.bellwether.Mandate;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
@@ -12,7 +11,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -359,22 +357,8 @@ class PoisonTest {
     void partitionThatHasALeaderAgainIsServedAtOnceByAShardThatLeadsAgain() throws Exception {
         var without = ConcurrentHashMap.<Integer>newKeySet();
         without.add(1);
-        var judge = new PoisonDetector(
-                new PoisonDetector.Topics() {
-                    @Override
-                    public Optional<String> fault(String topic, int partition) {
-                        return Optional.empty();
-                    }
-
-                    @Override
-                    public Optional<Stranded> stranded(String topic) {
-                        return without.isEmpty()
-                                ? Optional.empty()
-                                : Optional.of(new Stranded(3, without, Partitioning.MURMUR2));
-                    }
-                },
-                1,
-                System::nanoTime);
+        var judge =
+                new PoisonDetector(PoisonDetectorTest.leaderless(without, Partitioning.MURMUR2), 1, System::nanoTime);
         try (var stage = new RelayStage()) {
             var config =
                     stage.config(more -> more.haltRetry(Duration.ofHours(1)).wakeUp(false));
@@ -390,59 +374,14 @@ class PoisonTest {
             var row = new Row(1, "e", stage.topic, null, null, null, 1, -1, 0, false);
             judge.failed(new LineStoppedException(row, 0, 1, new TimeoutException("expired"), false));
             shard.blocked().add(row, OutboxAdmin.Waits.PARTITION, "its partition has no leader");
-            Leading.during(
+            ShardMandate.during(
                     shard,
                     () -> Eventually.eventually(
                             "it waits", RelayStage.PATIENCE, () -> shard.stats().blocked() == 1));
             assertThat(shard.blocked().list()).hasSize(1);
             without.clear();
-            Leading.during(shard, stage::awaitEmpty);
+            ShardMandate.during(shard, stage::awaitEmpty);
             assertThat(shard.blocked().list()).isEmpty();
         }
-    }
-
-    /** The mandate of a shard that leads while something is done. */
-    private static final class Leading implements Mandate {
-        private volatile boolean over;
-
-        static void during(Shard shard, Runnable work) throws InterruptedException {
-            var mandate = new Leading();
-            var thread = new Thread(() -> shard.lead(mandate));
-            thread.start();
-            try {
-                work.run();
-            } finally {
-                mandate.over = true;
-                thread.join();
-            }
-        }
-
-        @Override
-        public String election() {
-            return "x";
-        }
-
-        @Override
-        public String candidate() {
-            return "relay";
-        }
-
-        @Override
-        public long token() {
-            return 1;
-        }
-
-        @Override
-        public boolean isValid() {
-            return !over;
-        }
-
-        @Override
-        public Duration remaining() {
-            return Duration.ofSeconds(10);
-        }
-
-        @Override
-        public void ensure(Duration atLeast) {}
     }
 }

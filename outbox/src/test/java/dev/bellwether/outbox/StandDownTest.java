@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
-import dev.bellwether.Mandate;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -144,35 +143,7 @@ class StandDownTest {
                 new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
                 new WakeUpListener(Servers.dataSource("jdbc:none"), config),
                 "relay");
-        var mandate = new Mandate() {
-            @Override
-            public String election() {
-                return "x";
-            }
-
-            @Override
-            public String candidate() {
-                return "relay";
-            }
-
-            @Override
-            public long token() {
-                return 1;
-            }
-
-            @Override
-            public boolean isValid() {
-                return false;
-            }
-
-            @Override
-            public Duration remaining() {
-                return Duration.ZERO;
-            }
-
-            @Override
-            public void ensure(Duration atLeast) {}
-        };
+        var mandate = ShardMandate.past();
         var work = new Thread(() -> shard.lead(mandate));
         work.start();
         begun.await();

@@ -265,7 +265,7 @@ class DurabilityTest {
 
             Thread.currentThread().interrupt();
             var candidacy = elections.stand("silent", CONFIG);
-            assertThat(Thread.interrupted()).as("whoever called is told").isTrue();
+            assertThat(Thread.interrupted()).as("who called is told").isTrue();
             server.resume();
             assertThat(candidacy.await(PATIENCE)).isPresent();
         }

@@ -131,7 +131,7 @@ final class SimRecordStore implements RecordStore {
         Supplier<T> arrived = () -> request.get().toCompletableFuture().join();
         var crowd = limiter;
         if (crowd == null) {
-            return calls.call(what, world.weather().clientTimeoutNanos(), arrived, String::valueOf);
+            return calls.call(what, arrived, String::valueOf);
         }
         var deadline = process.clock().nanos() + timeout.toNanos();
         return crowd.pass(
