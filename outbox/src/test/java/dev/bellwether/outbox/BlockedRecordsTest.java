@@ -14,10 +14,13 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What waits is told in the database, with the reason, as long as it waits. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class BlockedRecordsTest {
     private static List<BlockedRecord> blocked(RelayStage stage, int count) {
         var admin = OutboxAdmin.of(stage.database, stage.table);

@@ -11,8 +11,11 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A table gets another form while applications write and relays publish. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class MigrationTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -14,10 +14,13 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A relay on MariaDB and MySQL. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class MysqlFamilyTest {
 
     @ParameterizedTest

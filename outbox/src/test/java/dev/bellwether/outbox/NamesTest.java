@@ -17,12 +17,15 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A table has one name and one division, and a name has one table: whoever says otherwise is refused, or at least told.
  */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class NamesTest {
 
     @Test

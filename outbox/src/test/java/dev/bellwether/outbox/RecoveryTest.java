@@ -11,8 +11,11 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.errors.DisconnectException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What fails passes by: the relay begins anew by itself, and what consumers see is rewinds at most. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class RecoveryTest {
 
     @Test

@@ -21,11 +21,14 @@ import java.util.function.Predicate;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A machine that vanishes in the middle of what an operator has ordered keeps nobody from the outbox for long. */
 @Timeout(240)
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class VanishedOperatorTest {
     private static final Duration SILENCE = Duration.ofSeconds(3);
     private static final Duration BOUND = Duration.ofSeconds(40);

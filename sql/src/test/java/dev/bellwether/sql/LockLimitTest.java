@@ -21,11 +21,14 @@ import java.util.ArrayList;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** While somebody has locked the table, as ALTER TABLE does, no session goes on waiting for whom nobody waits. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 @Timeout(180)
 class LockLimitTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

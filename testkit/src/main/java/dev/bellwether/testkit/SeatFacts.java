@@ -95,6 +95,9 @@ abstract class SeatFacts extends ContractStage {
         standby.awaitFollows(leader);
         var stayed = stage.standLong(client); // so that the client itself counts before and after
         stayed.awaitFollows(leader);
+        if (lacks(Capability.STANDBYS).isEmpty()) { // who follows may not be listed yet, and would be more than before
+            stage.eventually("all are listed", () -> observed.candidates().size() == 3);
+        }
         var before = Leftovers.of(stage);
         var passing = stage.standLong(client);
         passing.awaitFollows(leader);

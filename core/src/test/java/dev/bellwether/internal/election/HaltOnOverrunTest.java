@@ -30,10 +30,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The last resort, in a process that may be halted. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a process of its own
 class HaltOnOverrunTest {
     /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
     private static final Duration LEASE = Duration.ofSeconds(6);
