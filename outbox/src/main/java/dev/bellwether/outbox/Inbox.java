@@ -6,6 +6,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -104,17 +105,19 @@ public final class Inbox {
         }
         try (var connection = database.getConnection()) {
             var commits = connection.getAutoCommit();
+            var dialect = Dialect.of(connection);
             connection.setAutoCommit(true);
-            try (var delete = connection.prepareStatement(Dialect.of(connection).forget(table, olderThan.toMillis()))) {
+            dialect.prepare(connection);
+            try {
                 var forgotten = 0L;
                 int count;
                 do {
-                    Dialect.of(connection).bind(delete, 1, consumer);
-                    count = delete.executeUpdate();
+                    count = dialect.forget(connection, table, consumer, olderThan.toMillis());
                     forgotten += count;
-                } while (count == FORGOTTEN_AT_ONCE);
+                } while (count > 0); // of a thousand that another forgets meanwhile, fewer are ours
                 return forgotten;
             } finally {
+                dialect.restore(connection);
                 connection.setAutoCommit(commits);
             }
         }
@@ -173,10 +176,14 @@ public final class Inbox {
             }
 
             @Override
-            String forget(String table, long olderMillis) {
-                return "DELETE FROM " + table + " WHERE ctid = ANY(ARRAY(SELECT ctid FROM " + table
+            int forget(Connection connection, String table, String consumer, long olderMillis) throws SQLException {
+                try (var delete = connection.prepareStatement("DELETE FROM " + table
+                        + " WHERE ctid = ANY(ARRAY(SELECT ctid FROM " + table
                         + " WHERE consumer = ? AND handled < clock_timestamp() - " + olderMillis
-                        + " * interval '1 millisecond' LIMIT " + FORGOTTEN_AT_ONCE + "))";
+                        + " * interval '1 millisecond' LIMIT " + FORGOTTEN_AT_ONCE + "))")) {
+                    delete.setString(1, consumer);
+                    return delete.executeUpdate();
+                }
             }
 
             @Override
@@ -203,13 +210,47 @@ public final class Inbox {
                 return "INSERT IGNORE INTO " + table + " (consumer, event_id) VALUES (?, ?)";
             }
 
+            /** By their ids: a delete of a range waits for the row behind it, too, which may be of an event at work. */
             @Override
-            String forget(String table, long olderMillis) {
-                var until = "(" + MysqlStore.NOW_MILLIS + " - " + olderMillis + ")";
-                // the first, in local time, is for the index: clocks may have been set back by hours since
-                return "DELETE FROM " + table + " WHERE consumer = ? AND handled < FROM_UNIXTIME(" + until
-                        + " / 1000) + INTERVAL 3 HOUR AND UNIX_TIMESTAMP(handled) * 1000 < " + until + " LIMIT "
-                        + FORGOTTEN_AT_ONCE;
+            int forget(Connection connection, String table, String consumer, long olderMillis) throws SQLException {
+                var old = old(connection, table, consumer, olderMillis);
+                if (old.isEmpty()) {
+                    return 0;
+                }
+                try (var delete = connection.prepareStatement("DELETE FROM " + table
+                        + " WHERE consumer = ? AND event_id IN (" + "?, ".repeat(old.size() - 1) + "?)")) {
+                    bind(delete, 1, consumer);
+                    for (var i = 0; i < old.size(); i++) {
+                        delete.setBytes(i + 2, old.get(i));
+                    }
+                    return delete.executeUpdate();
+                }
+            }
+
+            private List<byte[]> old(Connection connection, String table, String consumer, long olderMillis)
+                    throws SQLException {
+                try (var query = connection.prepareStatement("SELECT event_id FROM " + table
+                        + " WHERE consumer = ? AND handled < UTC_TIMESTAMP(3) - INTERVAL " + olderMillis * 1_000
+                        + " MICROSECOND LIMIT " + FORGOTTEN_AT_ONCE)) {
+                    bind(query, 1, consumer);
+                    try (var result = query.executeQuery()) {
+                        var old = new ArrayList<byte[]>();
+                        while (result.next()) {
+                            old.add(result.getBytes(1));
+                        }
+                        return old;
+                    }
+                }
+            }
+
+            @Override
+            void prepare(Connection connection) throws SQLException {
+                MysqlStore.beInUtc(connection);
+            }
+
+            @Override
+            void restore(Connection connection) throws SQLException {
+                MysqlStore.beInZoneAgain(connection);
             }
 
             @Override
@@ -234,8 +275,14 @@ public final class Inbox {
         /** Returns an insert that waits for who inserts the same, and does nothing if it is there. */
         abstract String remember(String table);
 
-        /** Returns a delete of a consumer's events that are older than that, as many as are forgotten at once. */
-        abstract String forget(String table, long olderMillis);
+        /** Forgets events of a consumer that are older than that, as many as are forgotten at once; returns how many. */
+        abstract int forget(Connection connection, String table, String consumer, long olderMillis) throws SQLException;
+
+        /** Makes a connection fit for that. */
+        void prepare(Connection connection) throws SQLException {}
+
+        /** Makes it what it was. */
+        void restore(Connection connection) throws SQLException {}
 
         abstract void bind(PreparedStatement statement, int at, String text) throws SQLException;
 

@@ -14,9 +14,11 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -139,21 +141,32 @@ final class KafkaTopics implements PoisonDetector.Topics {
     }
 
     @Override
-    public Optional<Stranded> stranded(String topic) {
-        return ask("which partitions of topic " + topic + " have a leader", Optional.empty(), admin -> {
-            var found = describe(admin, topic);
-            if (found == null) {
-                return Optional.empty();
+    public Map<String, Optional<Stranded>> stranded(Set<String> asked) {
+        return ask("which partitions of topics " + asked + " have a leader", Map.of(), admin -> {
+            var told = new TreeMap<String, Optional<Stranded>>();
+            var answers = admin.describeTopics(asked, patience()).topicNameValues();
+            for (var answer : answers.entrySet()) {
+                try {
+                    told.put(answer.getKey(), stranded(answer.getValue().get(PATIENCE_SECONDS, TimeUnit.SECONDS)));
+                } catch (ExecutionException e) {
+                    if (isMissing(e) || !(e.getCause() instanceof RetriableException)) {
+                        told.put(answer.getKey(), Optional.empty()); // it is gone, or not for us to see
+                    }
+                }
             }
-            var without = found.partitions().stream()
-                    .filter(partition ->
-                            partition.leader() == null || partition.leader().isEmpty())
-                    .map(TopicPartitionInfo::partition)
-                    .collect(Collectors.toSet());
-            return without.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of(new Stranded(found.partitions().size(), without, partitioning));
+            return told;
         });
+    }
+
+    private Optional<Stranded> stranded(TopicDescription found) {
+        var without = found.partitions().stream()
+                .filter(partition ->
+                        partition.leader() == null || partition.leader().isEmpty())
+                .map(TopicPartitionInfo::partition)
+                .collect(Collectors.toSet());
+        return without.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Stranded(found.partitions().size(), without, partitioning));
     }
 
     @Override
@@ -179,17 +192,20 @@ final class KafkaTopics implements PoisonDetector.Topics {
 
     /** Returns the answer of the brokers; if there is none, the other one. */
     private <T> T ask(String what, T otherwise, Question<T> question) {
-        var admin = Admin.create(properties);
+        Admin admin = null;
         try {
+            admin = Admin.create(properties);
             return question.ask(admin);
-        } catch (ExecutionException | TimeoutException e) {
+        } catch (ExecutionException | TimeoutException | KafkaException e) { // as if no name of a broker resolves
             LOG.debug("nobody tells {}", what, e);
             return otherwise;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return otherwise;
         } finally {
-            admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+            if (admin != null) {
+                admin.close(Duration.ZERO); // which would wait for brokers that do not answer
+            }
         }
     }
 

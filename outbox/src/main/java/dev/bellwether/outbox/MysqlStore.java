@@ -22,10 +22,12 @@ class MysqlStore extends Store {
     private static final List<String> WAITS = List.of("lock_wait_timeout", "innodb_lock_wait_timeout");
     /** For how long it waits for the next statement. */
     private static final List<String> SILENCES = List.of("wait_timeout");
+
+    private static final List<String> ZONE = List.of("time_zone");
     /** For how long what the server tells of its tables may be old, in seconds: a day unless one asks for less. */
     private static final List<String> STALENESS = List.of("information_schema_stats_expiry");
     /** In milliseconds since 1970: local times are no measure where clocks are set forward and back. */
-    static final String NOW_MILLIS = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000";
+    private static final String NOW_MILLIS = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000";
 
     private static final String COLUMNS =
             "event_id, topic, record_key, record_value, headers, record_partition, record_time_ms";
@@ -123,8 +125,17 @@ class MysqlStore extends Store {
      * Sets variables of the session, if this server knows them, and keeps what they were under names of ours: DEFAULT
      * would take away what the pool has set.
      */
-    private static void change(Connection connection, List<String> variables, long value) throws SQLException {
+    private static void change(Connection connection, List<String> variables, Object value) throws SQLException {
         set(connection, variables, "@bellwether_%1$s = @@SESSION.%1$s, SESSION %1$s = " + value);
+    }
+
+    /** Has local times be those of UTC: where clocks are set back, one of them is two moments, and at another there is none. */
+    static void beInUtc(Connection connection) throws SQLException {
+        change(connection, ZONE, "'+00:00'");
+    }
+
+    static void beInZoneAgain(Connection connection) throws SQLException {
+        changeBack(connection, ZONE);
     }
 
     private static void changeBack(Connection connection, List<String> variables) throws SQLException {
@@ -298,7 +309,21 @@ class MysqlStore extends Store {
     }
 
     private static String millisSince(String column) {
-        return NOW_MILLIS + " - CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
+        return NOW_MILLIS + " - " + millisOf(column);
+    }
+
+    private static String millisOf(String column) {
+        return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
+    }
+
+    @Override
+    String millis(String column) {
+        return millisOf(column);
+    }
+
+    @Override
+    String atMillis() {
+        return "FROM_UNIXTIME(? / 1000)";
     }
 
     @Override

@@ -178,17 +178,17 @@ public final class OutboxAdmin {
 
     private static List<ShardState> shards(Connection connection, Store store) throws SQLException {
         try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        "SELECT shard, relay, epoch, since, seen, " + store.silentMillis() + ", rate, sent FROM "
-                                + store.table.relay() + " WHERE shard > " + Store.WHOLE + " ORDER BY shard")) {
+                var result = statement.executeQuery("SELECT shard, relay, epoch, " + store.millis("since") + ", "
+                        + store.millis("seen") + ", " + store.silentMillis() + ", rate, sent FROM "
+                        + store.table.relay() + " WHERE shard > " + Store.WHOLE + " ORDER BY shard")) {
             var shards = new ArrayList<ShardState>();
             while (result.next()) {
                 shards.add(new ShardState(
                         result.getInt(1),
                         result.getString(2),
                         result.getLong(3),
-                        result.getTimestamp(4).toInstant(),
-                        result.getTimestamp(5).toInstant(),
+                        Instant.ofEpochMilli(result.getLong(4)),
+                        Instant.ofEpochMilli(result.getLong(5)),
                         Duration.ofMillis(Math.max(0, result.getLong(6))),
                         result.getDouble(7),
                         result.getLong(8)));
@@ -212,9 +212,9 @@ public final class OutboxAdmin {
             if (!OutboxSchema.mayBeRead(connection, table.blocked())) {
                 return List.of();
             }
-            try (var query =
-                    connection.prepareStatement("SELECT b.shard, b.id, b.topic, b.waits, b.since, b.reason FROM "
-                            + blockedNow(table) + " ORDER BY b.shard, b.id LIMIT ?")) {
+            try (var query = connection.prepareStatement("SELECT b.shard, b.id, b.topic, b.waits, "
+                    + Store.of(connection, table).millis("b.since") + ", b.reason FROM " + blockedNow(table)
+                    + " ORDER BY b.shard, b.id LIMIT ?")) {
                 query.setInt(1, most);
                 try (var result = query.executeQuery()) {
                     var blocked = new ArrayList<BlockedRecord>();
@@ -224,7 +224,7 @@ public final class OutboxAdmin {
                                 result.getLong(2),
                                 result.getString(3),
                                 Waits.valueOf(result.getString(4)),
-                                result.getTimestamp(5).toInstant(),
+                                Instant.ofEpochMilli(result.getLong(5)),
                                 result.getString(6)));
                     }
                     return blocked;
@@ -236,8 +236,9 @@ public final class OutboxAdmin {
     /** Returns the parked records, the oldest first, at most so many. */
     public List<ParkedRecord> parked(int most) throws SQLException {
         try (var connection = connect();
-                var query = connection.prepareStatement(
-                        "SELECT id, event_id, topic, parked, reason FROM " + table.parked() + " ORDER BY id LIMIT ?")) {
+                var query = connection.prepareStatement("SELECT id, event_id, topic, "
+                        + Store.of(connection, table).millis("parked") + ", reason FROM " + table.parked()
+                        + " ORDER BY id LIMIT ?")) {
             query.setInt(1, most);
             try (var result = query.executeQuery()) {
                 var parked = new ArrayList<ParkedRecord>();
@@ -246,7 +247,7 @@ public final class OutboxAdmin {
                             result.getLong(1),
                             UUID.fromString(result.getString(2)),
                             result.getString(3),
-                            result.getTimestamp(4).toInstant(),
+                            Instant.ofEpochMilli(result.getLong(4)),
                             result.getString(5)));
                 }
                 return parked;

@@ -70,9 +70,12 @@ final class PoisonDetector {
             return Map.of();
         }
 
-        /** Returns which partitions have no leader; empty if all have one, or if nobody knows. */
-        default Optional<Stranded> stranded(String topic) {
-            return Optional.empty();
+        /**
+         * Returns which partitions of these topics have no leader; empty if all have one, or if only a send tells. A
+         * topic of which nobody knows anything now is not among them.
+         */
+        default Map<String, Optional<Stranded>> stranded(Set<String> asked) {
+            return Map.of();
         }
 
         /** Returns what the topic takes; empty if nobody tells. */
@@ -149,17 +152,9 @@ final class PoisonDetector {
      * read again.
      */
     boolean leadersAreBack() {
-        var back = false;
-        for (var topic : List.copyOf(stranded.keySet())) {
-            var now = topics.stranded(topic);
-            if (now.isEmpty()) {
-                stranded.remove(topic);
-                back = true;
-            } else {
-                back |= !now.get().equals(stranded.put(topic, now.get()));
-            }
-        }
-        return back;
+        var before = Map.copyOf(stranded);
+        topics.stranded(before.keySet()).forEach(this::strand);
+        return !stranded.equals(before);
     }
 
     /**
@@ -367,9 +362,13 @@ final class PoisonDetector {
     }
 
     private boolean strand(String topic) {
-        var found = topics.stranded(topic);
-        found.ifPresent(partitions -> stranded.put(topic, partitions));
-        return found.isPresent();
+        var told = topics.stranded(Set.of(topic));
+        told.forEach(this::strand);
+        return told.values().stream().anyMatch(Optional::isPresent);
+    }
+
+    private void strand(String topic, Optional<Stranded> now) {
+        now.ifPresentOrElse(partitions -> stranded.put(topic, partitions), () -> stranded.remove(topic));
     }
 
     private boolean condemn(Row row, String reason) {

@@ -426,6 +426,16 @@ class PostgresStore extends Store {
     }
 
     @Override
+    String millis(String column) {
+        return "(extract(epoch FROM " + column + ") * 1000)::bigint";
+    }
+
+    @Override
+    String atMillis() {
+        return "to_timestamp(? / 1000.0)";
+    }
+
+    @Override
     Gaps gaps() {
         return new Gaps(50_000, 25_000); // each is a probe of the index
     }

@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Timestamp;
 import java.sql.Types;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -378,6 +377,15 @@ abstract class Store {
     /** Returns the expression that tells for how many milliseconds the leader of a shard has not written. */
     abstract String silentMillis();
 
+    /**
+     * Returns when this column says that something was, in milliseconds since 1970: drivers take the local time of a
+     * session for one of their own zone.
+     */
+    abstract String millis(String column);
+
+    /** Returns an expression for the moment that a parameter of milliseconds since 1970 names. */
+    abstract String atMillis();
+
     /** Returns about how many rows there are, as the database estimates it. */
     abstract long estimate(Connection connection) throws SQLException;
 
@@ -470,7 +478,8 @@ abstract class Store {
         try (var forget = connection.prepareStatement(
                         "DELETE FROM " + table.blocked() + " WHERE shard = ? AND epoch <= ?");
                 var insert = connection.prepareStatement("INSERT INTO " + table.blocked()
-                        + " (shard, epoch, id, topic, waits, since, reason) VALUES (?, ?, ?, ?, ?, ?, ?)")) {
+                        + " (shard, epoch, id, topic, waits, since, reason) VALUES (?, ?, ?, ?, ?, " + atMillis()
+                        + ", ?)")) {
             forget.setInt(1, shard);
             forget.setLong(2, epoch);
             forget.executeUpdate();
@@ -480,7 +489,7 @@ abstract class Store {
                 insert.setLong(3, one.id());
                 insert.setString(4, one.topic());
                 insert.setString(5, one.waits().name());
-                insert.setTimestamp(6, Timestamp.from(one.since()));
+                insert.setLong(6, one.since().toEpochMilli());
                 insert.setString(7, one.reason());
                 insert.addBatch();
             }

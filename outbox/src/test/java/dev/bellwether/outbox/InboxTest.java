@@ -304,6 +304,52 @@ class InboxTest {
         assertThat(stage.handle(stage.inbox, "old7")).isTrue();
     }
 
+    /** Whoever handles an event holds its row until the commit, and may take long. */
+    @ParameterizedTest
+    @EnumSource
+    void forgettingWaitsForNobodyWhoHandlesAnEventNow(Database kind) throws Exception {
+        var stage = new Stage(kind);
+        try (var handling = stage.begin()) {
+            assertThat(stage.inbox.once(handling, "now", () -> {})).isTrue();
+            var impatient = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(stage.database, method, arguments);
+                if (result instanceof Connection connection) {
+                    try (var statement = connection.createStatement()) {
+                        statement.execute(
+                                kind == Database.POSTGRESQL
+                                        ? "SET lock_timeout = '1s'"
+                                        : "SET SESSION innodb_lock_wait_timeout = 1");
+                    }
+                }
+                return result;
+            });
+            assertThat(stage.inbox.forget(impatient, Duration.ofMinutes(1))).isZero();
+            handling.rollback();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void connectionKeepsItsTimeZone(Database kind) throws Exception {
+        var stage = new Stage(kind);
+        try (var connection = stage.database.getConnection();
+                var statement = connection.createStatement()) {
+            statement.execute("SET time_zone = '+05:00'");
+            var lent = FaultyDatabase.proxy(
+                    DataSource.class,
+                    (method, arguments) -> FaultyDatabase.proxy(
+                            Connection.class,
+                            (inner, given) -> inner.getName().equals("close")
+                                    ? null
+                                    : FaultyDatabase.call(connection, inner, given)));
+            stage.inbox.forget(lent, Duration.ofMinutes(1));
+            try (var result = statement.executeQuery("SELECT @@SESSION.time_zone")) {
+                result.next();
+                assertThat(result.getString(1)).isEqualTo("+05:00");
+            }
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void whatCannotBeRightIsRefused(Database kind) throws Exception {

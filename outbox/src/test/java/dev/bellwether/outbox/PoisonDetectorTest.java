@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
@@ -164,6 +166,50 @@ class PoisonDetectorTest {
         assertThat(stranding.holds(there)).isFalse();
     }
 
+    /** A question that nobody answers says nothing: what is known holds. */
+    @Test
+    void whileNobodyTellsWhatGoesToAPartitionWithoutALeaderWaitsOn() {
+        var without = new HashSet<>(Set.of(1));
+        var silent = new AtomicBoolean();
+        var answering = leaderless(without, Partitioning.CRC32);
+        var stranding = new PoisonDetector(
+                new PoisonDetector.Topics() {
+                    @Override
+                    public Optional<String> fault(String topic, int partition) {
+                        return Optional.empty();
+                    }
+
+                    @Override
+                    public Map<String, Optional<Stranded>> stranded(Set<String> asked) {
+                        return silent.get() ? Map.of() : answering.stranded(asked);
+                    }
+                },
+                RETRY,
+                () -> now);
+        var there = to("t", 1);
+        stranding.failed(failed(there, new TimeoutException("expired")));
+        silent.set(true);
+        assertThat(stranding.leadersAreBack()).isFalse();
+        assertThat(stranding.holds(there)).isTrue();
+        silent.set(false);
+        without.clear();
+        assertThat(stranding.leadersAreBack()).isTrue();
+        assertThat(stranding.holds(there)).isFalse();
+    }
+
+    /** The client throws before it asks anybody: nobody tells, and the shard goes on to what tells of it. */
+    @Test
+    void brokersWhoseNamesDoNotResolveTellNothing() {
+        var config = RelayConfig.named("unresolved")
+                .producer(Map.of("bootstrap.servers", "broker.invalid:9092"))
+                .build();
+        var topics = new KafkaTopics(config);
+        assertThat(topics.stranded(Set.of("t"))).isEmpty();
+        assertThat(topics.missing(Set.of("t"))).isEmpty();
+        assertThat(topics.fault("t", -1)).isEmpty();
+        assertThat(topics.rules("t")).isEmpty();
+    }
+
     private static Row to(String topic, int partition) {
         return new Row(1, "e", topic, null, null, null, partition, -1, 0, false);
     }
@@ -254,8 +300,10 @@ class PoisonDetectorTest {
             }
 
             @Override
-            public Optional<Stranded> stranded(String topic) {
-                return without.isEmpty() ? Optional.empty() : Optional.of(new Stranded(3, without, partitioning));
+            public Map<String, Optional<Stranded>> stranded(Set<String> asked) {
+                var each = Optional.of(new Stranded(3, without, partitioning))
+                        .filter(stranded -> !stranded.without().isEmpty());
+                return asked.stream().collect(Collectors.toMap(topic -> topic, topic -> each));
             }
         };
     }

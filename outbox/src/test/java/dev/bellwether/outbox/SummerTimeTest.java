@@ -2,9 +2,12 @@ package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.outbox.OutboxAdmin.BlockedRecord;
+import dev.bellwether.outbox.OutboxAdmin.Waits;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,10 +32,18 @@ class SummerTimeTest {
 
     /** Connections for which it is this time in that zone. */
     private static DataSource at(DataSource database, String zone, long seconds) {
+        return with(database, "SET time_zone = '" + zone + "'", "SET timestamp = " + seconds);
+    }
+
+    private static DataSource in(DataSource database, String zone) {
+        return with(database, "SET time_zone = '" + zone + "'");
+    }
+
+    private static DataSource with(DataSource database, String... statements) {
         return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
             var result = FaultyDatabase.call(database, method, arguments);
             if (result instanceof Connection connection) {
-                execute(connection, "SET time_zone = '" + zone + "'", "SET timestamp = " + seconds);
+                execute(connection, statements);
             }
             return result;
         });
@@ -109,5 +120,29 @@ class SummerTimeTest {
                     .as("%s", change)
                     .isOne();
         }
+    }
+
+    /** Sessions may be of another zone than this process, as a server's is UTC and an operator's machine is in Berlin. */
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void whenSomethingWasIsToldAlikeInEveryZone(InboxTest.Database on) throws Exception {
+        var table = OutboxTable.named(Servers.fresh("zones"));
+        var began = Instant.now();
+        var blocked = new BlockedRecord(0, 1, "t", Waits.KEY, Instant.parse("2026-03-29T02:30:00.123Z"), "too large");
+        try (var connection = in(on.source(), "+05:00").getConnection()) {
+            OutboxSchema.create(connection, table);
+            var store = Store.of(connection, table);
+            var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "relay", true))
+                    .epoch();
+            store.writeBlocked(connection, 0, epoch, List.of(blocked));
+            execute(
+                    connection,
+                    "INSERT INTO " + table.parked() + " (id, event_id, topic, reason) VALUES (2, uuid(), 't', 'r')");
+        }
+        var admin = OutboxAdmin.of(in(on.source(), "-08:00"), table);
+        var shard = admin.state().shards().get(0);
+        assertThat(List.of(shard.since(), shard.seen(), admin.parked(1).get(0).parked()))
+                .allSatisfy(time -> assertThat(time).isBetween(began.minusSeconds(60), began.plusSeconds(600)));
+        assertThat(admin.blocked(1)).containsExactly(blocked);
     }
 }

@@ -440,6 +440,16 @@ final class World extends Store {
     }
 
     @Override
+    String millis(String column) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    String atMillis() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     long estimate(Connection connection) {
         throw new UnsupportedOperationException();
     }
