@@ -78,20 +78,13 @@ final class Migration {
     }
 
     private boolean once() throws SQLException {
-        connection.setAutoCommit(false);
-        try {
-            from.impatient(connection); // else writers would wait for a machine that has vanished behind the lock
-            execute("SET LOCAL lock_timeout = '200ms'");
-            execute("SET LOCAL enable_seqscan = off");
-            var changed = replace();
-            connection.commit();
-            return changed;
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+        return from.transaction(
+                connection,
+                () -> { // which ends, or writers would wait for a machine that has vanished
+                    execute("SET LOCAL lock_timeout = '200ms'");
+                    execute("SET LOCAL enable_seqscan = off");
+                    return replace();
+                });
     }
 
     private boolean replace() throws SQLException {

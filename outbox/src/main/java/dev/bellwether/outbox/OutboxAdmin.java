@@ -268,34 +268,29 @@ public final class OutboxAdmin {
     /** Each is locked before it is copied, so that of two who requeue it one finds it gone. */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
         var store = Store.of(connection, table);
-        connection.setAutoCommit(false);
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
                 var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
-            store.impatient(connection); // the ids that it draws hold up those behind them
-            var count = 0;
-            for (var id : ids) {
-                lock.setLong(1, id);
-                try (var found = lock.executeQuery()) {
-                    if (!found.next()) {
-                        continue;
-                    }
-                }
-                requeue.setLong(1, id);
-                requeue.executeUpdate();
-                forget.setLong(1, id);
-                forget.executeUpdate();
-                count++;
-            }
-            wake(connection);
-            connection.commit();
-            return count;
-        } catch (SQLException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-            store.patient(connection);
+            return store.transaction(
+                    connection,
+                    () -> { // the ids that it draws hold up those behind them
+                        var count = 0;
+                        for (var id : ids) {
+                            lock.setLong(1, id);
+                            try (var found = lock.executeQuery()) {
+                                if (!found.next()) {
+                                    continue;
+                                }
+                            }
+                            requeue.setLong(1, id);
+                            requeue.executeUpdate();
+                            forget.setLong(1, id);
+                            forget.executeUpdate();
+                            count++;
+                        }
+                        wake(connection);
+                        return count;
+                    });
         }
     }
 
@@ -472,23 +467,18 @@ public final class OutboxAdmin {
             var store = store(connection, table);
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-            connection.setAutoCommit(false);
             try (var lock =
                     connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
-                store.impatient(connection, silence);
-                lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = store.tenant(connection, Store.WHOLE);
-                if (there.isPresent() && !there.get().equals(name)) {
-                    throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
-                }
-                change.in(connection);
-                connection.commit();
-            } catch (SQLException | RuntimeException e) {
-                connection.rollback();
-                throw e;
+                store.transaction(connection, silence, () -> {
+                    lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
+                    var there = store.tenant(connection, Store.WHOLE);
+                    if (there.isPresent() && !there.get().equals(name)) {
+                        throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
+                    }
+                    change.in(connection);
+                    return true;
+                });
             } finally {
-                connection.setAutoCommit(true);
-                store.patient(connection);
                 connection.setTransactionIsolation(isolation);
             }
         }

@@ -154,19 +154,14 @@ public final class OutboxSchema {
 
     /** All or nothing, and one at a time: a table without its parts would refuse what is written into it. */
     private static void together(Connection connection, Store store, List<String> statements) throws SQLException {
-        connection.setAutoCommit(false);
         try (var statement = connection.createStatement()) {
-            store.impatient(connection);
-            lock(statement);
-            for (var sql : statements) {
-                statement.execute(sql);
-            }
-            connection.commit();
-        } catch (SQLException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
+            store.transaction(connection, () -> {
+                lock(statement);
+                for (var sql : statements) {
+                    statement.execute(sql);
+                }
+                return true;
+            });
         }
     }
 

@@ -34,7 +34,7 @@ abstract class Store {
     static final int WHOLE = -1;
 
     /** For how long a client may say nothing in a transaction that needs nobody else. */
-    private static final Duration SILENCE = Duration.ofSeconds(5);
+    static final Duration SILENCE = Duration.ofSeconds(5);
 
     /** The columns of a {@link Tenancy}, in their order. */
     static final String TENANCY = "epoch, low, progress_epoch, progress_number";
@@ -196,9 +196,7 @@ abstract class Store {
      */
     final Tenancy acquire(Connection connection, Claim claim) throws SQLException {
         requireOurs(connection, claim);
-        connection.setAutoCommit(false);
-        try {
-            impatient(connection); // one that is frozen here must not keep others from leading
+        return transaction(connection, () -> {
             try (var found = connection.prepareStatement(found())) {
                 found.setInt(1, WHOLE);
                 found.setInt(2, claim.shards());
@@ -210,15 +208,8 @@ abstract class Store {
             if (asFound(connection).form() != form()) {
                 throw new IllegalStateException("table " + table.name() + " was given another form in the meantime");
             }
-            connection.commit();
             return tenancy;
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-            patient(connection);
-        }
+        });
     }
 
     private void requireOurs(Connection connection, Claim claim) throws SQLException {
@@ -327,14 +318,36 @@ abstract class Store {
 
     abstract void bind(PreparedStatement insert, Message message, @Nullable String headers) throws SQLException;
 
-    /**
-     * Lets the database end the transaction that begins if its client is frozen, so that others need not wait for it.
-     */
-    final void impatient(Connection connection) throws SQLException {
-        impatient(connection, SILENCE);
+    /** What is done in a transaction. */
+    interface Transaction<T> {
+        T run() throws SQLException;
     }
 
-    /** The same, if its client says nothing for so long. */
+    final <T> T transaction(Connection connection, Transaction<T> all) throws SQLException {
+        return transaction(connection, SILENCE, all);
+    }
+
+    /**
+     * Does all of it, or nothing. If its client says nothing for so long, the database ends it: nobody must wait for
+     * one that is frozen.
+     */
+    final <T> T transaction(Connection connection, Duration silence, Transaction<T> all) throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            impatient(connection, silence);
+            var done = all.run();
+            connection.commit();
+            return done;
+        } catch (SQLException | RuntimeException | Error e) { // else the change of mode would commit
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+            patient(connection);
+        }
+    }
+
+    /** Lets the database end the transaction that begins if its client says nothing for so long. */
     abstract void impatient(Connection connection, Duration silence) throws SQLException;
 
     /** Undoes that behind the transaction, unless it ends with it. */
@@ -407,17 +420,7 @@ abstract class Store {
 
     /** Moves a row to the parking table, if the shard is still ours; returns whether it is. */
     boolean park(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
-        connection.setAutoCommit(false);
-        try {
-            impatient(connection);
-            return parkNow(connection, shard, epoch, row, reason);
-        } catch (SQLException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-            patient(connection);
-        }
+        return transaction(connection, () -> parkNow(connection, shard, epoch, row, reason));
     }
 
     private boolean parkNow(Connection connection, int shard, long epoch, Row row, String reason) throws SQLException {
@@ -430,7 +433,6 @@ abstract class Store {
             ours.setLong(2, epoch);
             try (var found = ours.executeQuery()) {
                 if (!found.next()) {
-                    connection.rollback();
                     return false;
                 }
             }
@@ -447,7 +449,6 @@ abstract class Store {
             }
             delete.setLong(1, row.id());
             delete.executeUpdate();
-            connection.commit();
             return true;
         }
     }

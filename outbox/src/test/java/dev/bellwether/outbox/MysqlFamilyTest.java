@@ -109,7 +109,7 @@ class MysqlFamilyTest {
 
             store.prepare(vanished, true);
             vanished.setAutoCommit(false);
-            store.impatient(vanished);
+            store.impatient(vanished, Store.SILENCE);
             try (var statement = vanished.createStatement()) {
                 statement.execute("UPDATE " + stage.table.relay() + " SET epoch = epoch + 1 WHERE shard = 0");
             }

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
@@ -79,6 +80,24 @@ class PoisonTest {
                                         .equals(poison.get(0).eventId().toString())));
                 assertThat(admin.state().parked()).isEqualTo(poison.size() - 1);
             }
+        }
+    }
+
+    @Test
+    void whatFailsWhileARecordIsRequeuedLeavesItParked() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.execute("INSERT INTO " + stage.table.parked() + " (id, event_id, created, topic, parked, reason)"
+                    + " VALUES (1, gen_random_uuid(), now(), 't', now(), 'too large')");
+            var failing = FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                @Override
+                public void before(String step) {
+                    throw new IllegalStateException("planted in " + step);
+                }
+            });
+            assertThatThrownBy(() -> OutboxAdmin.of(failing, stage.table).requeue(1))
+                    .hasMessage("planted in delete");
+            assertThat(stage.left()).isZero();
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10)).hasSize(1);
         }
     }
 
