@@ -31,6 +31,7 @@ final class FaultActions implements AutoCloseable {
     private final Path clock;
     private final Consumer<String> notes;
     private final ScheduledExecutorService operator = Executors.newSingleThreadScheduledExecutor(FaultActions::thread);
+    private volatile String lastOrder = "was not given";
     private @Nullable Elections operators; // the operator's thread only
     private int steps;
     private int ones;
@@ -196,11 +197,16 @@ final class FaultActions implements AutoCloseable {
             if (operators == null) {
                 operators = Elections.connect(environment.operatorsUri());
             }
-            notes.accept("operator: somebody was told to stand down: "
-                    + operators.election(election).standDown());
+            lastOrder = operators.election(election).standDown() ? "found somebody there" : "found nobody there";
         } catch (ElectionException e) {
-            notes.accept("operator: " + e.getMessage());
+            lastOrder = "failed: " + e.getMessage();
         }
+        notes.accept("operator: an order to stand down " + lastOrder);
+    }
+
+    /** Returns what became of the last order. */
+    String lastOrder() {
+        return lastOrder;
     }
 
     /** Returns the environment in which a process has the wall clock that is stepped here. */

@@ -346,8 +346,9 @@ public final class FaultBench implements AutoCloseable {
             public void run() {
                 orders.run();
                 if (!isReady()) {
-                    faults.add("orders to stand down kept the seat of " + NAMES.get(number)
-                            + ", who could not hear them: nobody else led until they ended");
+                    faults.add("nobody else led while " + NAMES.get(number)
+                            + " was ordered to stand down, again and again, and could not hear it: the last order "
+                            + actions.lastOrder());
                 }
                 after.run();
             }
