@@ -86,6 +86,6 @@ public class BellwetherAutoConfiguration {
     /** Starts first, stops last: gives up the seats when nothing else runs. */
     @Bean
     SmartLifecycle bellwetherReleasing(Candidacies candidacies) {
-        return new CandidacyLifecycle(LAST_TO_STOP, () -> {}, candidacies::close);
+        return new CandidacyLifecycle(LAST_TO_STOP, candidacies::starting, candidacies::close);
     }
 }

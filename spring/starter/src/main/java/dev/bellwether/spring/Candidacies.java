@@ -7,10 +7,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -37,6 +39,7 @@ public final class Candidacies {
     private final ApplicationEventPublisher publisher;
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
+    private final Map<String, Leadership> latest = new ConcurrentHashMap<>(); // of contexts that have stopped, too
     private final AtomicBoolean handingOver = new AtomicBoolean();
     private volatile @Nullable Set<String> ofBeans; // found when first asked for: that takes long
     private volatile boolean running;
@@ -89,23 +92,31 @@ public final class Candidacies {
         return leaderships;
     }
 
-    /** Returns the election's leadership, for a call that must run under it: of a bean that was made late, too. */
+    /**
+     * Returns the election's leadership, for a call that must run under it: of a bean that was made late, too. When the
+     * context has stopped, it is the former one, which knows whether its beans may be what calls.
+     */
     Optional<Leadership> leadership(String election) {
-        var present = leaderships.get(election);
-        if (present == null && running) {
+        if (running && !leaderships.containsKey(election) && enter(election)) {
             stand(election);
-            present = leaderships.get(election);
         }
-        return Optional.ofNullable(present);
+        return Optional.ofNullable(latest.get(election));
+    }
+
+    /** The context starts: if it does so again, it starts all beans, whether or not we lead. */
+    void starting() {
+        latest.values().forEach(Leadership::starting);
     }
 
     /** Stands in all elections that anything names. */
-    synchronized void start() {
-        running = true;
-        handingOver.set(false);
-        properties.getElections().keySet().forEach(this::stand);
-        named.all().forEach(this::stand);
-        electionsOfBeans().forEach(this::stand);
+    void start() {
+        List<String> entered;
+        synchronized (this) { // all at once: a thread of a bean that must stop first does not enter one that it calls
+            running = true;
+            handingOver.set(false);
+            entered = expected().stream().filter(this::enter).toList();
+        }
+        entered.forEach(this::stand);
     }
 
     /** Returns all elections that anything names, whether or not this process stands in them now. */
@@ -128,16 +139,31 @@ public final class Candidacies {
         return known;
     }
 
-    private synchronized void stand(String election) {
+    /** Lets calls find the election's leadership. Returns false if they do already, or we stand no more. */
+    private synchronized boolean enter(String election) {
         if (!running || leaderships.containsKey(election)) {
-            return;
+            return false;
         }
         var leadership = new Leadership(publisher, LedBeans.of(election, beans));
+        if (latest.containsKey(election)) {
+            leadership.starting();
+        }
+        latest.put(election, leadership); // first: who finds it among the others finds it here
+        leaderships.put(election, leadership);
+        return true;
+    }
+
+    /** Stands in an election that was entered. Beans are waited for without the lock, so that the context can stop. */
+    private void stand(String election) {
+        var leadership = Objects.requireNonNull(latest.get(election));
         leadership.stopBeans(); // a context that is started again, not refreshed, has started all with a lifecycle
         onStanding.accept(election);
-        leaderships.put(election, leadership);
         var config = properties.candidacy(election).listener(leadership).build();
-        leadership.stands(elections.stand(election, config));
+        synchronized (this) {
+            if (running && leadership.equals(leaderships.get(election))) {
+                leadership.stands(elections.stand(election, config));
+            }
+        }
     }
 
     /**

@@ -19,7 +19,8 @@ import java.lang.annotation.Target;
  *
  * <p>While beans of the election run in this process, or have not stopped yet, {@code void} methods throw in these
  * cases too, unless they are {@code @Scheduled}: the caller may be a container, which would acknowledge a message that
- * nothing has dealt with.
+ * nothing has dealt with. If the context has stopped these beans, that lasts until it starts again. On the threads
+ * that stop beans, tell of events or end the context, these methods never throw in these cases.
  *
  * <p>As with all proxies of Spring, it works on calls from outside the bean: a call within the bean is not guarded, and
  * runs although another process leads. With {@code @Async} on the same method the asynchronous call is what runs only

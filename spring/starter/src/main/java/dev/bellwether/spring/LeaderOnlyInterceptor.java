@@ -80,11 +80,12 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     /**
      * Whether who has called is not told that nothing was done. A container of messages must be: it would acknowledge
-     * the message. It runs as long as beans of the election do. A scheduler need not be.
+     * the message. It runs as long as beans of the election may. A scheduler need not be.
      */
     private static boolean endsSilently(Method method, Led led, Optional<Leadership> leadership) {
         return method.getReturnType() == void.class
-                && (led.scheduled || !leadership.map(Leadership::beansRun).orElse(false));
+                && (led.scheduled
+                        || !leadership.map(Leadership::mayBeCalledByBeans).orElse(false));
     }
 
     /** Remembered, so that it stays the same whatever becomes of the properties that it is made of. */

@@ -7,7 +7,9 @@ import dev.bellwether.Phase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +35,7 @@ final class Leadership implements LeadershipListener {
     private final ApplicationEventPublisher publisher;
     private final LedBeans beans;
     private final Calls calls = new Calls();
+    private final Set<Thread> ours = ConcurrentHashMap.newKeySet(); // that tell of events, start or stop beans
     private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
     private volatile @Nullable Exception failure;
@@ -48,11 +51,12 @@ final class Leadership implements LeadershipListener {
     }
 
     /**
-     * Returns whether beans of this election run, or have not stopped yet. They may have taken over the work that they
-     * call for, such as a message: it is lost if such a call does nothing and they are not told.
+     * Returns whether a bean of this election may be what calls on this thread. It may have taken over the work that it
+     * calls for, such as a message: that is lost if the call does nothing and the bean is not told. But what we call
+     * ourselves has taken over nothing, and must go on: a bean that is told to stop, or who hears of an event.
      */
-    boolean beansRun() {
-        return beans.run();
+    boolean mayBeCalledByBeans() {
+        return beans.mayWork() && !ours.contains(Thread.currentThread());
     }
 
     Optional<Candidacy> candidacy() {
@@ -65,12 +69,29 @@ final class Leadership implements LeadershipListener {
 
     /** Before we stand: stops what runs although nobody has begun to lead here. */
     void stopBeans() {
-        beans.stop(this::await);
+        asOurs(() -> beans.stop(this::await));
     }
 
-    /** The context stops: nothing is to be started any more. */
+    /** The context stops, on this thread: nothing is to be started any more. */
     void closing() {
+        ours.add(Thread.currentThread());
         beans.closing();
+    }
+
+    /** The context starts again, and by it all beans do. */
+    void starting() {
+        beans.starting();
+    }
+
+    private void asOurs(Runnable work) {
+        var added = ours.add(Thread.currentThread());
+        try {
+            work.run();
+        } finally {
+            if (added) {
+                ours.remove(Thread.currentThread());
+            }
+        }
     }
 
     /** Returns since when this process leads, for display. */
@@ -90,6 +111,10 @@ final class Leadership implements LeadershipListener {
 
     @Override
     public void onEvent(LeadershipEvent event) {
+        asOurs(() -> tell(event));
+    }
+
+    private void tell(LeadershipEvent event) {
         if (event instanceof LeadershipEvent.Acquired acquired) {
             acquired(acquired);
         } else if (event instanceof LeadershipEvent.Revoked revoked) {

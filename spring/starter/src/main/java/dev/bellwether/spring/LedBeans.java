@@ -16,7 +16,7 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the
- * listener, but for {@link #run} and {@link #closing}.
+ * listener, but for {@link #mayWork}, {@link #closing} and {@link #starting}.
  */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
@@ -37,7 +37,7 @@ final class LedBeans {
 
     private final List<Lifecycle> ascending;
     private volatile boolean closing;
-    private volatile boolean begun; // from the first start in a term until all have stopped
+    private volatile boolean mayWork;
 
     private LedBeans(List<Lifecycle> ascending) {
         this.ascending = ascending;
@@ -79,13 +79,18 @@ final class LedBeans {
         closing = true;
     }
 
+    /** The context that has stopped starts again, and with it all beans with a lifecycle, these too. */
+    void starting() {
+        mayWork = true;
+    }
+
     void start(Mandate mandate) {
         for (var bean : ascending) {
             if (closing || !mandate.isValid()) {
                 return;
             }
             try {
-                begun = true;
+                mayWork = true;
                 if (!bean.isRunning()) {
                     bean.start();
                 }
@@ -107,15 +112,18 @@ final class LedBeans {
                 log.error("{} did not stop", bean, e);
             }
         }
-        begun = false;
+        if (!closing) {
+            mayWork = false;
+        }
     }
 
     /**
-     * Returns whether we have started some, and they have not all stopped since: one that is stopping is no longer
-     * running by its own account, but its threads may be. For any thread.
+     * Returns whether threads of some may be at work: they have been started, and we do not know that all have stopped.
+     * One that is stopping is no longer running by its own account, so we do not know of those that the context has
+     * stopped. For any thread.
      */
-    boolean run() {
-        return begun;
+    boolean mayWork() {
+        return mayWork && !ascending.isEmpty();
     }
 
     private static void stop(Lifecycle bean, Waiting waiting) {

@@ -37,11 +37,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aot.generate.ClassNameGenerator;
 import org.springframework.aot.generate.DefaultGenerationContext;
 import org.springframework.aot.generate.GeneratedFiles;
 import org.springframework.aot.generate.InMemoryGeneratedFiles;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.test.util.TestPropertyValues;
@@ -388,6 +390,116 @@ class LeaderOnlyTest {
                 });
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void whatEndsWithTheMandateMayCallInVain(Ending ending, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Flushing.class)
+                .run(context -> {
+                    var flushing = context.getBean(Flushing.class);
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    switch (ending) {
+                        case REVOKED -> election.revoke();
+                        case FENCED -> election.fence();
+                        case STOPPED_WITHOUT_A_MANDATE -> {
+                            election.goSilent();
+                            controlled.pause(Duration.ofMinutes(1));
+                            context.stop();
+                        }
+                        case STARTED_AGAIN -> {
+                            context.stop();
+                            context.start();
+                        }
+                    }
+                    assertThat(flushing.isRunning()).isFalse();
+                    assertThat(flushing.failures()).isEmpty();
+                    context.close();
+                    assertThat(flushing.failures()).isEmpty();
+                    assertThat(flushing.destroyed()).isTrue();
+                });
+    }
+
+    enum Ending {
+        REVOKED,
+        FENCED,
+        STOPPED_WITHOUT_A_MANDATE,
+        STARTED_AGAIN
+    }
+
+    @Test
+    void whatABeanCallsWhileTheContextStopsItIsNotPassedOverInSilence(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Draining.class)
+                .run(context -> {
+                    var billing = context.getBean(Billing.class);
+                    var draining = context.getBean(Draining.class);
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    context.getBean("bellwetherStanding", SmartLifecycle.class).stop();
+                    draining.stop(() -> {}); // as Spring does it next
+                    election.revoke();
+                    assertThat(onItsThread(() -> billing.settle(NONE)))
+                            .as("it works on, and says that it does not run")
+                            .isInstanceOf(NotLeaderException.class);
+                    context.getBean("bellwetherReleasing", SmartLifecycle.class).stop();
+                    assertThat(onItsThread(() -> billing.settle(NONE)))
+                            .as("Spring has waited for it long enough")
+                            .isInstanceOf(NotLeaderException.class);
+                    context.close();
+                    assertThat(onItsThread(() -> billing.settle(NONE)))
+                            .as("and has destroyed what the call needs")
+                            .isNotNull();
+                    assertThat(billing.tokens()).isEmpty();
+                });
+    }
+
+    @Test
+    void whatIsCalledWhileAStandbyStopsEndsInSilence(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(Billing.class)
+                .withBean(Idle.class)
+                .run(context -> {
+                    var billing = context.getBean(Billing.class);
+                    context.getBean("bellwetherStanding", SmartLifecycle.class).stop();
+                    assertThat(onItsThread(() -> billing.settle(NONE))).isNull();
+                    context.getBean("bellwetherReleasing", SmartLifecycle.class).stop();
+                    assertThat(onItsThread(() -> billing.settle(NONE))).isNull();
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {Polling.class, PollingElsewhere.class})
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    <T extends Polling> void aContextThatStartsAgainWaitsForNoCall(Class<T> bean, ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Billing.class).withBean(bean).run(context -> {
+            context.stop();
+            context.start(); // by which Spring starts all beans with a lifecycle, whatever isAutoStartup() says
+            assertThat(context.getBean(bean).isRunning()).isFalse();
+            if (bean == Polling.class) {
+                assertThat(context.getBean(bean).passedOver()).isZero();
+            }
+            var token = controlled.election("billing").acquire();
+            context.getBean(Billing.class).settle(NONE);
+            assertThat(context.getBean(Billing.class).tokens()).contains(token);
+        });
+    }
+
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aContextCanStopThoughItsStartWaitsForABean(ControlledElections controlled) {
+        Contexts.controlled(controlled).withBean(Draining.class).run(context -> {
+            context.stop();
+            inThread(context::start);
+            var hasStopped = context.getBean(Draining.class).awaitStop();
+            context.close();
+            assertThat(context.isActive()).isFalse();
+            hasStopped.run(); // so that nothing is left behind
+        });
+    }
+
     @Test
     void whatASchedulerCallsIsPassedOverInSilenceThoughABeanRuns(ControlledElections controlled) {
         Contexts.controlled(controlled)
@@ -628,6 +740,134 @@ class LeaderOnlyTest {
         @Nullable
         Throwable whenStopping() {
             return whenStopping;
+        }
+    }
+
+    /** Calls what only the leader does when it is told to end. */
+    @LeaderOnly("billing")
+    static class Flushing extends Idle implements DisposableBean {
+        private final Billing billing;
+        private final List<Throwable> failures = new CopyOnWriteArrayList<>();
+        private volatile boolean destroyed;
+
+        Flushing(Billing billing) {
+            this.billing = billing;
+        }
+
+        @EventListener
+        void revoked(RevokedEvent event) {
+            flush();
+        }
+
+        @EventListener
+        void fenced(FencedEvent event) {
+            flush();
+        }
+
+        @Override
+        public void stop() {
+            flush();
+            super.stop();
+        }
+
+        @Override
+        public void destroy() {
+            flush();
+            destroyed = true;
+        }
+
+        private void flush() {
+            try {
+                billing.look(NONE);
+            } catch (NotLeaderException e) {
+                failures.add(e);
+                throw e;
+            }
+        }
+
+        List<Throwable> failures() {
+            return failures;
+        }
+
+        boolean destroyed() {
+            return destroyed;
+        }
+    }
+
+    /** Runs no longer by its own account as soon as it is told to stop, as a container of messages does. */
+    @LeaderOnly("billing")
+    static class Draining extends Idle {
+        private final CompletableFuture<Runnable> stopping = new CompletableFuture<>();
+
+        @Override
+        public void stop(Runnable whenStopped) {
+            stop();
+            stopping.complete(whenStopped);
+        }
+
+        /** Waits until it is told to stop, and returns what tells that it has. */
+        Runnable awaitStop() {
+            return stopping.join();
+        }
+    }
+
+    /** Has a thread that calls what only the leader does, again and again, and has stopped when that has ended. */
+    @LeaderOnly("billing")
+    static class Polling extends Idle {
+        private final Billing billing;
+        private final AtomicInteger passedOver = new AtomicInteger();
+        private volatile Runnable whenStopped = () -> {};
+
+        Polling(Billing billing) {
+            this.billing = billing;
+        }
+
+        @Override
+        public void start() {
+            super.start();
+            var polled = new CountDownLatch(1);
+            inThread(() -> poll(polled));
+            try {
+                polled.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        private void poll(CountDownLatch polled) {
+            while (isRunning()) {
+                call();
+                polled.countDown();
+            }
+            call(); // for the last message that it has taken over
+            whenStopped.run();
+        }
+
+        private void call() {
+            try {
+                billing.settle(NONE);
+                passedOver.incrementAndGet();
+            } catch (NotLeaderException e) {
+                // the message comes again
+            }
+        }
+
+        @Override
+        public void stop(Runnable whenStopped) {
+            this.whenStopped = whenStopped;
+            stop();
+        }
+
+        int passedOver() {
+            return passedOver.get();
+        }
+    }
+
+    /** Of an election that comes before the one that it calls. */
+    @LeaderOnly("archive")
+    static class PollingElsewhere extends Polling {
+        PollingElsewhere(Billing billing) {
+            super(billing);
         }
     }
 

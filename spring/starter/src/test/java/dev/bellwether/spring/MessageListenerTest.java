@@ -8,7 +8,10 @@ import dev.bellwether.testkit.Eventually;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -17,11 +20,14 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
+import org.springframework.context.support.AbstractApplicationContext;
+import org.springframework.context.support.DefaultLifecycleProcessor;
 import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
@@ -150,6 +156,37 @@ class MessageListenerTest {
                 });
     }
 
+    @Test
+    void aMessageThatAContainerHasWhenItsContextEndsIsDealtWithByTheNextLeader() {
+        var topic = "bills-" + UUID.randomUUID();
+        OutboxRig.create(topic);
+        var application = Contexts.plain()
+                .withUserConfiguration(Draining.class, Patient.class)
+                .withBean(Payments.class)
+                .withBean(Postings.class)
+                .withBean(LateToEnd.class)
+                .withPropertyValues("topic.of.bills=" + topic, "bellwether.uri=memory:" + UUID.randomUUID());
+        application.run(context -> {
+            var postings = context.getBean(Postings.class);
+            var payments = context.getBean(Payments.class);
+            var released = new CompletableFuture<Boolean>();
+            postings.whenHeard = released::join;
+            context.getBean(LateToEnd.class).whenDestroyed = () -> {
+                released.complete(true);
+                Eventually.eventually(
+                        "the container has done with its messages, or left them",
+                        OutboxRig.PATIENCE,
+                        () -> postings.done.size() == 5
+                                || postings.threads.stream().noneMatch(Thread::isAlive));
+            };
+            send(topic, "one", "two", "three", "four", "five");
+            Eventually.eventually("the first is heard", OutboxRig.PATIENCE, () -> !postings.tried.isEmpty());
+            context.close(); // the container works on: Spring does not wait for it any longer
+            assertThat(payments.paid()).isEmpty();
+        });
+        application.run(context -> paid(context.getBean(Payments.class), "one", "two", "three", "four", "five"));
+    }
+
     private static void paid(Payments payments, String... all) {
         Eventually.eventually(
                 "all are paid", OutboxRig.PATIENCE, () -> payments.paid().containsAll(List.of(all)));
@@ -161,11 +198,13 @@ class MessageListenerTest {
         assertThat(bills.settled).containsExactly(all);
     }
 
-    private static void send(String topic, String bill) throws Exception {
+    private static void send(String topic, String... bills) throws Exception {
         var settings =
                 Map.<String, Object>of("bootstrap.servers", OutboxRig.brokers().bootstrap());
         try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
-            producer.send(new ProducerRecord<>(topic, bill)).get();
+            for (var bill : bills) {
+                producer.send(new ProducerRecord<>(topic, bill)).get();
+            }
         }
     }
 
@@ -199,6 +238,8 @@ class MessageListenerTest {
         private final Payments payments;
         private final List<String> tried = new CopyOnWriteArrayList<>();
         private final List<String> done = new CopyOnWriteArrayList<>();
+        private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+        private volatile Runnable whenHeard = () -> {};
         private volatile Sending whenRevoked = () -> {};
 
         Postings(KafkaListenerEndpointRegistry containers, Payments payments) {
@@ -208,7 +249,9 @@ class MessageListenerTest {
 
         @Override
         void settle(String bill) {
+            threads.add(Thread.currentThread());
             tried.add(bill);
+            whenHeard.run();
             payments.pay(bill);
             done.add(bill);
         }
@@ -221,6 +264,36 @@ class MessageListenerTest {
 
     interface Sending {
         void run() throws Exception;
+    }
+
+    /** Ends when all with a lifecycle has stopped, and the seat is given up. */
+    static class LateToEnd implements DisposableBean {
+        private volatile Runnable whenDestroyed = () -> {};
+
+        LateToEnd(Candidacies candidacies) {} // which end after it
+
+        @Override
+        public void destroy() {
+            whenDestroyed.run();
+        }
+    }
+
+    /** Its containers deal with all that they have before they stop, and Spring waits for 200 ms. */
+    static class Draining extends Listening {
+        @Override
+        ConcurrentKafkaListenerContainerFactory<String, String> kafkaListenerContainerFactory(
+                ObjectProvider<CommonErrorHandler> errors) {
+            var factory = super.kafkaListenerContainerFactory(errors);
+            factory.getContainerProperties().setStopImmediate(false);
+            return factory;
+        }
+
+        @Bean(AbstractApplicationContext.LIFECYCLE_PROCESSOR_BEAN_NAME)
+        DefaultLifecycleProcessor lifecycleProcessor() {
+            var processor = new DefaultLifecycleProcessor();
+            processor.setTimeoutPerShutdownPhase(200);
+            return processor;
+        }
     }
 
     @EnableKafka
