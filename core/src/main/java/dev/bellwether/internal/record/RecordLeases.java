@@ -270,18 +270,19 @@ public final class RecordLeases implements LeaseStore {
         return seats.read(election).thenCompose(observed -> {
             // in a crowd, who reads is a candidate of ours whose claim went unanswered, and waits for this
             var listed = !store.traits().listsStandbys() || store.isCrowded()
-                    ? CompletableFuture.completedFuture(Standbys.Listed.NOBODY)
+                    ? CompletableFuture.completedFuture(Standbys.Listed.UNKNOWN)
                     : standbys.list(
                             election,
                             seats.isHeld(election, observed) ? observed.record().candidate() : "");
             return listed.handle(
-                    (found, error) -> view(election, observed, found == null ? Standbys.Listed.NOBODY : found));
+                    (found, error) -> view(election, observed, found == null ? Standbys.Listed.UNKNOWN : found));
         });
     }
 
     /** For display, a leader is gone if its lease should be over by the clock of the server that wrote it down. */
     private View view(String election, ObservedRecord observed, Standbys.Listed listed) {
-        var plain = standbys.complete(seats.view(election, observed), listed.candidates());
+        var plain = standbys.complete(seats.view(election, observed), listed.candidates())
+                .listingAll(listed.isWhole());
         if (plain.holder().isEmpty()) {
             return plain;
         }

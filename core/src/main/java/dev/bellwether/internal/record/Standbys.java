@@ -291,9 +291,11 @@ final class Standbys {
      * Who stands.
      *
      * @param now the store's clock; empty if it does not tell
+     * @param isWhole whether these are all
      */
-    record Listed(List<Candidate> candidates, Optional<Instant> now) {
-        static final Listed NOBODY = new Listed(List.of(), Optional.empty());
+    record Listed(List<Candidate> candidates, Optional<Instant> now, boolean isWhole) {
+        /** It is not known who stands. */
+        static final Listed UNKNOWN = new Listed(List.of(), Optional.empty(), false);
     }
 
     /** Returns who stands, as far as the store tells; nobody leads among them but this one, if it is named. */
@@ -308,7 +310,7 @@ final class Standbys {
                         for (var read : reads) {
                             candidate(read.join(), leader, listing.now()).ifPresent(listed::add);
                         }
-                        return new Listed(List.copyOf(listed), listing.now());
+                        return new Listed(List.copyOf(listed), listing.now(), listing.isWhole());
                     });
         });
     }
