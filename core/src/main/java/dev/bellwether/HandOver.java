@@ -27,7 +27,7 @@ public record HandOver(Outcome outcome, Optional<Leader> leader) {
         DONE,
         /** Nobody leads, so there is nothing to hand over. */
         NOBODY_LEADS,
-        /** The candidate does not stand, as far as the backend lists who does. Nothing was asked of anybody. */
+        /** The candidate is not on the backend's list of who stands. Nothing was asked of anybody. */
         NOT_A_CANDIDATE,
         /** Another hand-over is under way. Nothing was asked of anybody. */
         UNDER_WAY,

@@ -21,6 +21,8 @@ import java.util.Optional;
  * @param candidates who stands, if that was asked and is known
  * @param note what was laid over the seat by {@link LeaseStore#note}, of a vacant one over its last holder's; empty if
  *     nothing was; {@link #UNREAD} if it is only known that something was
+ * @param allListed whether who is not among the candidates does not stand; false if there was no answer to that, or it
+ *     was not asked because many requests wait
  */
 public record View(
         String election,
@@ -32,7 +34,8 @@ public record View(
         long era,
         int topPriority,
         List<Candidate> candidates,
-        String note) {
+        String note,
+        boolean allListed) {
 
     /** Stands for a note that is there, but was not read: in what watchers are told. */
     public static final String UNREAD = "unread";
@@ -48,7 +51,7 @@ public record View(
             long era,
             int topPriority,
             List<Candidate> candidates) {
-        this(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "");
+        this(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "", true);
     }
 
     /** Returns the view of a seat that was never held. */
@@ -67,27 +70,38 @@ public record View(
 
     /** Returns the same, with this holder. */
     public View heldBy(Optional<Holder> holder, Duration remaining) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
     }
 
     /** Returns the same, with the holder ordered to stand down or not. */
     public View orderedToStandDown(boolean standDown) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates);
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "", allListed);
     }
 
     /** Returns the same, of an election that has ended or not, in this era. */
     public View inEra(long era, boolean ended) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
     }
 
     /** Returns the same, with those who stand. */
     public View among(int topPriority, List<Candidate> candidates) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
+    }
+
+    /** Returns the same, with all of the candidates, or without some. */
+    public View listingAll(boolean allListed) {
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
     }
 
     /** Returns the same, with this note, or {@link #UNREAD}. */
     public View noted(String note) {
-        return new View(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note);
+        return new View(
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
     }
 
     /** Returns the hand-over that is under way; empty if none is, or only one of a mandate before this. */

@@ -82,6 +82,8 @@ public final class CandidacyMachine {
         void closed();
     }
 
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private final Standing standing;
     private final Clock clock; // handed on to mandates; never read here
     private final Seat seat;
@@ -134,7 +136,7 @@ public final class CandidacyMachine {
      * has been promised to others is never put off, whatever happens then.
      */
     private @Nullable Long hardEndNanos;
-    /** The same on the wall clock, while standing down: the machine may be suspended, and a successor does not wait. */
+    /** The same on the wall clock: the machine may be suspended, and a successor does not wait. */
     private long hardEndWallMillis;
 
     public CandidacyMachine(Standing standing, Clock clock, Seat seat, Effects effects, Duration pauseBound) {
@@ -272,7 +274,7 @@ public final class CandidacyMachine {
                 }
             }
             case FENCED -> {
-                if (hardEndNanos != null && now.nanos() - hardEndNanos >= 0 && term != null) {
+                if (overruns(now) && term != null) {
                     hardEndNanos = null;
                     effects.halt(term);
                 }
@@ -320,9 +322,9 @@ public final class CandidacyMachine {
     /** Work that is running is interrupted and waited for, as after fencing: the lease runs out by itself. */
     private void brokenOff(Moment now) {
         var ending = present();
-        var overdue = phase == Phase.STANDING_DOWN && overruns(now);
-        haltBy(overdue ? now.nanos() : now.nanos() + budget().toNanos());
-        if (hardEndNanos != null && now.nanos() - hardEndNanos >= 0) {
+        var wasToEnd = hardEndNanos != null; // else there may be no work; what there is halts at the next turn
+        haltBy(now, now.nanos() + budget().toNanos());
+        if (wasToEnd && overruns(now)) {
             effects.halt(ending); // before anything that may throw again
         }
         if (phase == Phase.LEADING) {
@@ -508,7 +510,7 @@ public final class CandidacyMachine {
             hardEnd = validity.endNanos();
         }
         hardEndNanos = hardEnd;
-        hardEndWallMillis = now.wallMillis() + (hardEnd - now.nanos()) / 1_000_000;
+        hardEndWallMillis = onTheWall(now, hardEnd);
         interruptAtNanos = now.nanos() + (hardEnd - now.nanos()) / 2;
         become(Phase.STANDING_DOWN, null);
         effects.stopWork();
@@ -523,7 +525,7 @@ public final class CandidacyMachine {
             endTerm(now, ending, cause, detail);
             seat.concede(Duration.ZERO); // work that does not end must not keep the seat from others
         }
-        haltBy(haltAtNanos);
+        haltBy(now, haltAtNanos);
         become(Phase.FENCED, null);
         effects.stopWork();
         effects.interruptWork();
@@ -533,12 +535,22 @@ public final class CandidacyMachine {
 
     /**
      * Lets the process halt at this time, if so configured and the work has not ended; sooner, if it was to have ended
-     * sooner, or if the lease runs out before.
+     * sooner, or if the lease runs out before, by either clock.
      */
-    private void haltBy(long nanos) {
-        var leaseEndNanos = present().endNanos();
-        var latest = nanos - leaseEndNanos < 0 ? nanos : leaseEndNanos;
-        hardEndNanos = standing.config().haltOnOverrun() && !workOver ? earlier(hardEndNanos, latest) : null;
+    private void haltBy(Moment now, long nanos) {
+        if (!standing.config().haltOnOverrun() || workOver) {
+            hardEndNanos = null;
+            return;
+        }
+        var lease = present().latest();
+        var wallMillis = Math.min(onTheWall(now, nanos), lease.endWallMillis());
+        hardEndWallMillis = hardEndNanos == null ? wallMillis : Math.min(hardEndWallMillis, wallMillis);
+        var byTheWall = now.nanos() + (hardEndWallMillis - now.wallMillis()) * NANOS_PER_MILLI;
+        hardEndNanos = earlier(earlier(hardEndNanos, nanos), earlier(lease.endNanos(), byTheWall));
+    }
+
+    private static long onTheWall(Moment now, long nanos) {
+        return now.wallMillis() + (nanos - now.nanos()) / NANOS_PER_MILLI;
     }
 
     private void endTerm(Moment now, LocalMandate ending, Cause cause, String detail) {
@@ -602,7 +614,7 @@ public final class CandidacyMachine {
         return false;
     }
 
-    /** While standing down: whether the time for that is over. */
+    /** While standing down or fenced: whether the time for that is over. */
     private boolean overruns(Moment now) {
         return hardEndNanos != null && (now.nanos() - hardEndNanos >= 0 || now.wallMillis() >= hardEndWallMillis);
     }

@@ -160,7 +160,9 @@ final class HandOverOrder {
         var stands = view.candidates().stream()
                 .map(Candidate::id)
                 .anyMatch(id -> !id.equals(leader) && (to.isEmpty() || id.equals(to.get())));
-        return stands || !arbiter.listsCandidates() ? Optional.empty() : Optional.of(Outcome.NOT_A_CANDIDATE);
+        return stands || !view.allListed() || !arbiter.listsCandidates()
+                ? Optional.empty()
+                : Optional.of(Outcome.NOT_A_CANDIDATE);
     }
 
     // ---------------------------------------------------------------- waiting for what becomes of it

@@ -16,15 +16,15 @@ public final class LocalMandate implements Mandate {
 
     /** Null once the mandate is over; never set again after that. */
     private volatile @Nullable Validity validity;
-    /** When the seat may pass to another, also once the mandate is over. Loop only. */
-    private long endNanos;
+    /** The last one, also once the mandate is over: it tells when the seat may pass to another. Loop only. */
+    private Validity latest;
 
     LocalMandate(String election, String candidate, long token, Validity validity, Clock clock) {
         this.election = election;
         this.candidate = candidate;
         this.token = token;
         this.validity = validity;
-        endNanos = validity.endNanos();
+        latest = validity;
         this.clock = clock;
     }
 
@@ -84,12 +84,12 @@ public final class LocalMandate implements Mandate {
     /** Loop only. */
     void extend(Validity later) {
         validity = later;
-        endNanos = later.endNanos();
+        latest = later;
     }
 
-    /** Returns when the seat may pass to another, also once the mandate is over. Loop only. */
-    long endNanos() {
-        return endNanos;
+    /** Returns the last validity, also once the mandate is over. Loop only. */
+    Validity latest() {
+        return latest;
     }
 
     /** Loop only. */

@@ -13,9 +13,16 @@ import java.util.concurrent.TimeUnit;
  * @param deadlineNanos when the mandate ends on the monotonic clock
  * @param wallDeadlineMillis the same on the wall clock, which alone runs on while the machine is suspended
  * @param endNanos when the seat may pass to another: the deadline plus the stand-down budget
+ * @param endWallMillis the same on the wall clock
  * @param slackMillis how far the wall clock may fall behind the monotonic one before that is a jump
  */
-record Validity(Moment since, long deadlineNanos, long wallDeadlineMillis, long endNanos, long slackMillis) {
+record Validity(
+        Moment since,
+        long deadlineNanos,
+        long wallDeadlineMillis,
+        long endNanos,
+        long endWallMillis,
+        long slackMillis) {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     /*
@@ -38,6 +45,7 @@ record Validity(Moment since, long deadlineNanos, long wallDeadlineMillis, long 
                 since.nanos() + usable,
                 since.wallMillis() + TimeUnit.NANOSECONDS.toMillis(usable) - 1,
                 since.nanos() + guarantee - drift,
+                since.wallMillis() + TimeUnit.NANOSECONDS.toMillis(guarantee - drift),
                 TimeUnit.NANOSECONDS.toMillis(drift) + 2);
     }
 

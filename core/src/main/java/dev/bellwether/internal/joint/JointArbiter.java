@@ -187,7 +187,8 @@ public final class JointArbiter implements Arbiter {
                 .heldBy(shown.holder(), shown.remaining())
                 .orderedToStandDown(shown.standDown())
                 .inEra(old.era() + next.era(), old.ended() || next.ended())
-                .among(Math.max(old.topPriority(), next.topPriority()), List.copyOf(candidates.values()));
+                .among(Math.max(old.topPriority(), next.topPriority()), List.copyOf(candidates.values()))
+                .listingAll(old.allListed() && next.allListed());
     }
 
     /** To stand down is ordered who leads: of the next seat, or of the old one if nobody has the next. */

@@ -8,6 +8,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
@@ -28,11 +29,13 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,19 +64,24 @@ public final class RecordLeases implements LeaseStore {
 
     /** Makes leases of a store, which is closed with this. */
     public RecordLeases(RecordStore store) {
-        this(store, Clock.system(), new Stamps());
+        this(store, Clock.system(), new Stamps(), DelayThread::after);
     }
 
     /**
-     * Makes leases of a store by another clock and another source of chance.
+     * Makes leases of a store by another clock and another source of chance. What would be tried again later is not.
      *
      * @param stamps gives a text that nobody else is given, not even a copy of this process
      */
     public RecordLeases(RecordStore store, Clock clock, Supplier<String> stamps) {
+        this(store, clock, stamps, pause -> task -> {});
+    }
+
+    /** Makes them with what runs a task so much later. */
+    RecordLeases(RecordStore store, Clock clock, Supplier<String> stamps, Function<Duration, Executor> later) {
         this.store = store;
         seats = new Seats(store, clock, stamps);
         sessions = new LeaseSessions(store, seats, clock, stamps);
-        standbys = new Standbys(store, clock);
+        standbys = new Standbys(store, clock, later);
     }
 
     /** Copies of a process have the same state of the generator, but not the same instant. */
@@ -262,18 +270,19 @@ public final class RecordLeases implements LeaseStore {
         return seats.read(election).thenCompose(observed -> {
             // in a crowd, who reads is a candidate of ours whose claim went unanswered, and waits for this
             var listed = !store.traits().listsStandbys() || store.isCrowded()
-                    ? CompletableFuture.completedFuture(Standbys.Listed.NOBODY)
+                    ? CompletableFuture.completedFuture(Standbys.Listed.UNKNOWN)
                     : standbys.list(
                             election,
                             seats.isHeld(election, observed) ? observed.record().candidate() : "");
             return listed.handle(
-                    (found, error) -> view(election, observed, found == null ? Standbys.Listed.NOBODY : found));
+                    (found, error) -> view(election, observed, found == null ? Standbys.Listed.UNKNOWN : found));
         });
     }
 
     /** For display, a leader is gone if its lease should be over by the clock of the server that wrote it down. */
     private View view(String election, ObservedRecord observed, Standbys.Listed listed) {
-        var plain = standbys.complete(seats.view(election, observed), listed.candidates());
+        var plain = standbys.complete(seats.view(election, observed), listed.candidates())
+                .listingAll(listed.isWhole());
         if (plain.holder().isEmpty()) {
             return plain;
         }
@@ -342,6 +351,7 @@ public final class RecordLeases implements LeaseStore {
         var interrupted = Thread.interrupted(); // what is bounded is done anyway
         try {
             leaving.put(serial.incrementAndGet(), sessions.removed());
+            leaving.put(serial.incrementAndGet(), standbys.removed());
             if (awaitLeaving()) {
                 interrupted = true;
                 awaitLeaving();

@@ -19,6 +19,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -33,6 +35,8 @@ import org.slf4j.LoggerFactory;
 final class Standbys {
     private static final Logger log = LoggerFactory.getLogger(Standbys.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
     private static final Duration LONGEST_BETWEEN_QUESTIONS = Duration.ofSeconds(30);
     /** So many candidates are known that nobody lists; of one who is forgotten it costs a reading. */
     private static final int MOST_MET = 100_000;
@@ -41,6 +45,7 @@ final class Standbys {
 
     private final RecordStore store;
     private final Clock clock;
+    private final Function<Duration, Executor> later;
     private final Duration presence;
     private final Map<RecordKey, Sign> signs = new ConcurrentHashMap<>();
     /** What is being written or removed under a key, behind which the next waits. */
@@ -54,6 +59,19 @@ final class Standbys {
             new LinkedHashSet<>(); // elections whose priorities are to be asked for; guarded by itself
     private boolean asking; // guarded by wanted
 
+    /** Those who have left, and could not be removed yet. */
+    private final Map<RecordKey, Removal> unremoved = new ConcurrentHashMap<>();
+
+    private volatile boolean over;
+
+    /** What is to be removed since then, and if that fails, again so much later. */
+    private record Removal(long sinceNanos, Duration pause) {
+        private Removal later() {
+            var twice = pause.multipliedBy(2);
+            return new Removal(sinceNanos, twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE);
+        }
+    }
+
     /** The last sign of a candidate of ours. */
     private record Sign(long writtenNanos, Map<String, String> metadata) {}
 
@@ -64,9 +82,10 @@ final class Standbys {
         }
     }
 
-    Standbys(RecordStore store, Clock clock) {
+    Standbys(RecordStore store, Clock clock, Function<Duration, Executor> later) {
         this.store = store;
         this.clock = clock;
+        this.later = later;
         presence = store.traits().presence();
     }
 
@@ -142,16 +161,45 @@ final class Standbys {
             return CompletableFuture.completedFuture(true);
         }
         priorities.computeIfPresent(claim.election(), (same, known) -> known.standing > 1 ? known.one(-1) : null);
+        var removal = new Removal(clock.nanos(), FIRST_PAUSE);
         return inTurn(
                 key,
-                () -> released.handle((done, error) -> unlisted.remove(key))
-                        .thenCompose(done -> store.remove(key, TIMEOUT))
-                        .handle((done, error) -> {
-                            if (error != null) {
-                                log.debug("{} stays listed for a while: {}", key, error.getMessage());
-                            }
-                            return error == null;
-                        }));
+                () -> released.handle((done, error) -> unlisted.remove(key)).thenCompose(done -> remove(key, removal)));
+    }
+
+    /** Removes a record; if that fails, later, until it has run out by itself. */
+    private CompletableFuture<Boolean> remove(RecordKey key, Removal removal) {
+        return CompletableFuture.completedFuture(key)
+                .thenCompose(one -> store.remove(one, TIMEOUT))
+                .handle((done, error) -> {
+                    if (error != null) {
+                        log.debug("{} stays listed for a while: {}", key, error.getMessage());
+                        if (!over && clock.nanos() - removal.sinceNanos < presence.toNanos()) {
+                            unremoved.put(key, removal.later());
+                            later.apply(removal.pause).execute(() -> removeAgain(key, new ArrayList<>()));
+                        }
+                    }
+                    return error == null;
+                });
+    }
+
+    /** One that has come again meanwhile is not removed: its signs are given under the same lock. */
+    private void removeAgain(RecordKey key, List<CompletableFuture<?>> begun) {
+        signs.compute(key, (same, sign) -> {
+            var removal = unremoved.remove(key);
+            if (sign == null && removal != null && !over) {
+                begun.add(inTurn(key, () -> remove(key, removal)));
+            }
+            return sign;
+        });
+    }
+
+    /** Removes those who could not be removed yet, for the last time. Returns when each has been tried. */
+    CompletableFuture<?> removed() {
+        var begun = new ArrayList<CompletableFuture<?>>();
+        unremoved.keySet().forEach(key -> removeAgain(key, begun));
+        over = true;
+        return CompletableFuture.allOf(begun.toArray(CompletableFuture[]::new));
     }
 
     /** Does this behind what is being written or removed under the key. It never fails. */
@@ -243,9 +291,11 @@ final class Standbys {
      * Who stands.
      *
      * @param now the store's clock; empty if it does not tell
+     * @param isWhole whether these are all
      */
-    record Listed(List<Candidate> candidates, Optional<Instant> now) {
-        static final Listed NOBODY = new Listed(List.of(), Optional.empty());
+    record Listed(List<Candidate> candidates, Optional<Instant> now, boolean isWhole) {
+        /** It is not known who stands. */
+        static final Listed UNKNOWN = new Listed(List.of(), Optional.empty(), false);
     }
 
     /** Returns who stands, as far as the store tells; nobody leads among them but this one, if it is named. */
@@ -260,7 +310,7 @@ final class Standbys {
                         for (var read : reads) {
                             candidate(read.join(), leader, listing.now()).ifPresent(listed::add);
                         }
-                        return new Listed(List.copyOf(listed), listing.now());
+                        return new Listed(List.copyOf(listed), listing.now(), listing.isWhole());
                     });
         });
     }

@@ -126,12 +126,18 @@ public final class LoopRoster implements Roster {
         });
     }
 
-    /** Lets overdue deadlines take effect; called now and then, in case the clocks jumped. */
+    /**
+     * Lets overdue deadlines take effect, in case the clocks jumped, and a broken member leave that could not; called
+     * now and then.
+     */
     public void check() {
         loop.run(() -> {
             callbacks.look();
             for (var seat : seats) {
                 seat.check();
+            }
+            if (broken && !ended) {
+                leaveGroupSoon();
             }
         });
     }
@@ -513,8 +519,8 @@ public final class LoopRoster implements Roster {
                 if (leaving) {
                     gone();
                 } else {
-                    leaving = true;
                     membership.leave();
+                    leaving = true; // last: it has left, or this has thrown
                 }
             }
         }

@@ -9,13 +9,22 @@ import dev.bellwether.HandOver;
 import dev.bellwether.HandOver.Outcome;
 import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.record.ForwardingRecordStore;
+import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.HandOverNote.Stage;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
@@ -31,6 +40,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Seats that are handed over by name, and what candidates show of themselves. */
 class HandOverTest {
@@ -395,6 +406,26 @@ class HandOverTest {
                 .hasMessageContaining("1024");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"crowded", "the list has no answer", "a name on it has no answer", "cut off"})
+    void whoIsNotKnownNotToStandIsGivenTheSeat(String why) {
+        var records = new HalfListed(rig.clock);
+        var leases = LeaseStore.over(records, rig.clock, () -> "stamp" + records.stamps.incrementAndGet());
+        rig.elections(leases).stand("billing", config("a").candidate("a").build());
+        rig.settle();
+        records.why = why;
+        assertThat(done(handOver(LazyArbiter.arbiter(leases), "a")).outcome()).isEqualTo(Outcome.DONE);
+        var standby = rig.elections(leases)
+                .stand("billing", config("b").candidate("b").build());
+        rig.settle();
+        var outcome = handOver(LazyArbiter.arbiter(leases), "b");
+        rig.settle();
+        assertThat(done(outcome).outcome()).as(why).isEqualTo(Outcome.DONE);
+        assertThat(standby.isLeader()).as(why).isTrue();
+        records.why = "";
+        assertThat(done(handOver(LazyArbiter.arbiter(leases), "c")).outcome()).isEqualTo(Outcome.NOT_A_CANDIDATE);
+    }
+
     private LoopCandidacy stand(String candidate) {
         return rig.stand(candidate, config(candidate));
     }
@@ -449,6 +480,49 @@ class HandOverTest {
 
     private View view() {
         return rig.server.read("billing").toCompletableFuture().join();
+    }
+
+    /** Records of which the list tells some only, for this reason. */
+    private static final class HalfListed extends ForwardingRecordStore {
+        private final AtomicInteger stamps = new AtomicInteger();
+        private final RecordStore records;
+        private String why = "";
+
+        HalfListed(Clock clock) {
+            this(new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(Duration.ofMinutes(10))));
+        }
+
+        private HalfListed(RecordStore records) {
+            super(records);
+            this.records = records;
+        }
+
+        @Override
+        public Watch watch(RecordKey key, Consumer<Found> heard) {
+            return records.watch(key, heard);
+        }
+
+        @Override
+        public boolean isCrowded() {
+            return why.equals("crowded");
+        }
+
+        @Override
+        public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+            if (why.startsWith("the list")) {
+                return CompletableFuture.failedStage(new UnavailableException("no answer"));
+            }
+            return why.equals("cut off")
+                    ? CompletableFuture.completedStage(new Listing(List.of(), Optional.empty(), false))
+                    : super.list(beginning, parts, timeout);
+        }
+
+        @Override
+        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+            return why.startsWith("a name") && key.parts().size() == RecordKey.OF_STANDBY
+                    ? CompletableFuture.failedStage(new UnavailableException("no answer"))
+                    : super.read(key, urgency, timeout);
+        }
     }
 
     /** What an observer sees of a queue, whose first is "a" in the beginning, and is taken for the leader. */

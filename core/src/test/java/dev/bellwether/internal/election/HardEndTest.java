@@ -66,6 +66,17 @@ class HardEndTest {
         assertThat(done).contains("halt");
     }
 
+    private void assertHaltsNow() {
+        assertThat(machine.wakeAtNanos()).isLessThanOrEqualTo(clock.nanos());
+        machine.tick(clock.now());
+        assertThat(done).contains("halt");
+    }
+
+    /** The wall clock alone runs on. */
+    private void suspend(Duration time) {
+        clock.wallNanos += time.toNanos();
+    }
+
     private static void fails(ThrowingCallable turn) {
         assertThatThrownBy(turn).isInstanceOf(OutOfMemoryError.class);
     }
@@ -136,9 +147,95 @@ class HardEndTest {
     @Test
     void whatMustHaveEndedIsHaltedThoughTheMachineWasSuspendedMeanwhile() {
         standDown();
-        clock.wallNanos += Duration.ofSeconds(1).toNanos();
+        suspend(Duration.ofSeconds(1));
         machine.broken(clock.now(), error);
         assertThat(done).contains("halt");
+    }
+
+    @Test
+    void aLeaderThatWasSuspendedUntilAnotherMayLeadHaltsAtOnce() {
+        suspend(Duration.ofHours(1));
+        machine.tick(clock.now());
+        assertThat(machine.phase()).isEqualTo(Phase.FENCED);
+        assertHaltsNow();
+    }
+
+    @Test
+    void aLeaderThatWasSuspendedBeyondItsDeadlineHaltsWhenAnotherMayLead() {
+        suspend(Duration.ofSeconds(8));
+        machine.tick(clock.now());
+        assertHaltsAt(clock.nanos() + Duration.ofMillis(1_900).toNanos());
+    }
+
+    @Test
+    void whoIsFencedAndThenSuspendedHaltsAtOnce() {
+        clock.forward(Duration.ofSeconds(8));
+        machine.tick(clock.now());
+        assertThat(done).doesNotContain("halt");
+        suspend(Duration.ofSeconds(2));
+        machine.tick(clock.now());
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void whoLosesItsSeatAndIsThenSuspendedHaltsAtOnce() {
+        machine.lost(clock.now(), 7, Cause.REPLACED);
+        suspend(config.standDownBudget());
+        machine.tick(clock.now());
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void aSeatThatIsLostAfterAShortSuspensionHaltsThatMuchSooner() {
+        standDown();
+        suspend(Duration.ofMillis(100));
+        machine.lost(clock.now(), 7, Cause.EXPIRED);
+        assertHaltsAt(clock.nanos() + Duration.ofMillis(95).toNanos());
+    }
+
+    @Test
+    void aTurnThatThrowsAfterASuspensionHaltsAtOnce() {
+        suspend(Duration.ofHours(1));
+        machine.broken(clock.now(), error);
+        assertHaltsNow();
+    }
+
+    @Test
+    void aTurnThatThrowsWhenItIsFencedAndSuspendedHaltsAtOnce() {
+        clock.forward(Duration.ofSeconds(8));
+        machine.tick(clock.now());
+        suspend(Duration.ofSeconds(2));
+        machine.broken(clock.now(), error);
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void turnsThatThrowWhileTheMillisecondsDoNotMatchBringNothingForward() {
+        clock.forward(Duration.ofNanos(700_000));
+        machine.broken(clock.now(), error);
+        var hardEnd = clock.nanos() + config.standDownBudget().toNanos();
+        for (var turn = 0; turn < 1_000; turn++) {
+            clock.forward(Duration.ofNanos(900_001));
+            machine.broken(clock.now(), error);
+        }
+        assertThat(machine.wakeAtNanos()).isBetween(hardEnd - 2_000_000, hardEnd);
+    }
+
+    @Test
+    void aTurnThatThrowsAfterASuspensionHaltsNothingIfNothingRuns() {
+        suspend(Duration.ofHours(1));
+        machine.broken(clock.now(), error);
+        machine.workEnded(clock.now());
+        assertThat(done).doesNotContain("halt");
+    }
+
+    @Test
+    void workThatEndsInTheTurnThatFoundTheSuspensionHaltsNothing() {
+        suspend(Duration.ofHours(1));
+        machine.tick(clock.now());
+        machine.workEnded(clock.now());
+        machine.tick(clock.now());
+        assertThat(done).doesNotContain("halt");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
@@ -27,6 +28,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -281,10 +284,10 @@ class RecordLeasesTest {
     @Test
     void aHolderLearnsThroughItsSessionOfAnOrderThatNobodyTellsIt() {
         for (var election : List.of(4, 7, 13)) { // each, since one seat is looked at in turn anyway
-            var holder = over(new Wrapped(records));
+            var holder = over(new ForwardingRecordStore(records));
             var held = held(holder, 20);
             get(holder.renew(held).get(19));
-            assertThat(get(over(new Wrapped(records)).order("election" + election, Order.STAND_DOWN)))
+            assertThat(get(over(new ForwardingRecordStore(records)).order("election" + election, Order.STAND_DOWN)))
                     .isTrue();
             get(holder.renew(held).get(election));
             assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
@@ -295,7 +298,7 @@ class RecordLeasesTest {
     @Test
     void aSessionThatEndedShortlyBeforeIsRemovedAtTheEnd() {
         for (var renewed : List.of(20, 1, 0)) {
-            var holder = over(new Wrapped(records));
+            var holder = over(new ForwardingRecordStore(records));
             var held = held(holder, 20);
             get(holder.renew(held).get(19));
             clock.nanos += LEASE.toNanos(); // an outage
@@ -327,7 +330,7 @@ class RecordLeasesTest {
 
     @Test
     void oneThatOnlyStandsByForgetsTheSessionsThatAreOver() {
-        var standby = over(new Wrapped(records));
+        var standby = over(new ForwardingRecordStore(records));
         var held = held(leases, 20);
         get(leases.renew(held).get(19));
         for (var tries = 0; tries < 4; tries++) {
@@ -364,13 +367,13 @@ class RecordLeasesTest {
 
     @Test
     void anOrderIsLookedForThoughTheAnswerToTheSessionsNextWriteIsLost() {
-        var late = new LateWrites(new Wrapped(records));
+        var late = new LateWrites(new ForwardingRecordStore(records));
         var holder = over(late);
         var held = held(holder, 20);
         get(holder.renew(held).get(19));
         held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim()))); // so that few are left
         get(holder.renew(held.subList(0, 10)).get(0));
-        assertThat(get(over(new Wrapped(records)).order("election7", Order.STAND_DOWN)))
+        assertThat(get(over(new ForwardingRecordStore(records)).order("election7", Order.STAND_DOWN)))
                 .isTrue();
         late.loseAnswer();
         assertThat(failure(holder.renew(held.subList(7, 8)).get(0))).hasMessageContaining("no answer");
@@ -381,7 +384,7 @@ class RecordLeasesTest {
 
     @Test
     void aSessionWithFewSeatsLooksAtThemInTurn() {
-        var holder = over(new Wrapped(records));
+        var holder = over(new ForwardingRecordStore(records));
         var held = held(holder, 20);
         get(holder.renew(held).get(19));
         held.subList(10, 20).forEach(lease -> get(holder.release(lease.claim())));
@@ -439,7 +442,7 @@ class RecordLeasesTest {
         for (var presence : List.of(Duration.ZERO, PRESENCE)) {
             var store = new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(presence));
             var leader = over(store);
-            var others = over(new Wrapped(store));
+            var others = over(new ForwardingRecordStore(store));
             assertThat(get(leader.acquire(claim("a"))).granted()).isTrue();
             assertThat(get(others.acquire(claim("b"))).granted()).isFalse();
             get(others.release(claim("b")));
@@ -490,6 +493,91 @@ class RecordLeasesTest {
         late.carryOut();
         assertThat(get(released).granted()).isTrue();
         assertThat(listed()).hasSize(1);
+    }
+
+    @Test
+    void aCandidateWhoseRemovalFailedIsRemovedWhenTheStoreAnswersAgain() {
+        var broken = new BrokenRemovals(records);
+        var leaving = new RecordLeases(broken, clock, this::stamp, broken::later);
+        get(leases.acquire(claim("b")));
+        get(leaving.acquire(claim("a")));
+        broken.breaks = true;
+        assertThat(get(leaving.release(claim("a"))).granted()).isFalse();
+        assertThat(get(leaving.release(claim("a"))).granted()).isFalse();
+        broken.passTime();
+        assertThat(listed()).hasSize(2);
+        broken.breaks = false;
+        broken.passTime();
+        assertThat(listed()).containsExactly(RecordKey.standby("e", 0, "b"));
+        broken.passTime();
+        assertThat(broken.pauses)
+                .as("longer each time, and not again when it is done")
+                .containsExactly(Duration.ofSeconds(1), Duration.ofSeconds(2));
+    }
+
+    @Test
+    void aCandidateWhoseRemovalFailedAndThatComesAgainStaysListed() {
+        var broken = new BrokenRemovals(records);
+        var leaving = new RecordLeases(broken, clock, this::stamp, broken::later);
+        for (var comesAgain : List.of("before it fails", "after it has failed")) {
+            get(leaving.acquire(claim("a")));
+            broken.breaks = true;
+            broken.holds = comesAgain.startsWith("before");
+            get(leaving.release(claim("a")));
+            var again = leaving.acquire(claim("a"));
+            broken.letGo();
+            get(again);
+            broken.breaks = false;
+            broken.passTime();
+            assertThat(listed()).as(comesAgain).hasSize(1);
+            get(leaving.release(claim("a")));
+            assertThat(listed()).as(comesAgain).isEmpty();
+        }
+    }
+
+    @Test
+    void aRemovalThatFailsIsTriedAtTheEndAndNoMoreAfterwards() {
+        for (var breaksAtTheEnd : List.of(false, true)) {
+            var broken = new BrokenRemovals(records);
+            var leaving = new RecordLeases(broken, clock, this::stamp, broken::later);
+            get(leaving.acquire(claim("a")));
+            broken.breaks = true;
+            get(leaving.release(claim("a")));
+            broken.breaks = breaksAtTheEnd;
+            leaving.close();
+            assertThat(broken.tried).hasValue(2);
+            assertThat(listed()).hasSize(breaksAtTheEnd ? 1 : 0);
+            broken.passTime();
+            assertThat(broken.tried).hasValue(2);
+        }
+    }
+
+    @Test
+    void aRemovalThatFailsIsTriedUntilTheRecordHasRunOutByItself() {
+        var broken = new BrokenRemovals(records);
+        var leaving = new RecordLeases(broken, clock, this::stamp, broken::later);
+        get(leaving.acquire(claim("a")));
+        broken.breaks = true;
+        get(leaving.release(claim("a")));
+        while (broken.passTime() > 0) {
+            clock.nanos += broken.pauses.get(broken.pauses.size() - 1).toNanos();
+        }
+        assertThat(clock.nanos()).isCloseTo(PRESENCE.toNanos(), withinPercentage(10));
+        assertThat(broken.pauses).contains(Duration.ofSeconds(30)).hasSizeLessThan(30);
+    }
+
+    @Test
+    void aRemovalThatFailsIsTriedAgainByItself() throws InterruptedException {
+        var broken = new BrokenRemovals(records);
+        var leaving = new RecordLeases(broken);
+        get(leaving.acquire(claim("a")));
+        broken.breaks = true;
+        get(leaving.release(claim("a")));
+        assertThat(broken.triedTwice.await(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private String stamp() {
+        return "stamp" + stamps.incrementAndGet();
     }
 
     private List<RecordKey> listed() {
@@ -583,7 +671,7 @@ class RecordLeasesTest {
     void aStandbyThatMissedTheLastRenewalsMayWaitUpToALeaseMore() {
         var leader = over(records);
         var token = get(leader.acquire(claim("a"))).view().token();
-        var standby = over(new Wrapped(records));
+        var standby = over(new ForwardingRecordStore(records));
         assertThat(get(standby.acquire(claim("b"))).granted()).isFalse();
         clock.nanos += 1;
         assertThat(get(leader.renew(List.of(new Lease(claim("a"), token, LEASE)))
@@ -709,7 +797,7 @@ class RecordLeasesTest {
     }
 
     /** The same records; what is written to them arrives late, if it is held up. */
-    private static final class LateWrites extends Wrapped {
+    private static final class LateWrites extends ForwardingRecordStore {
         private boolean holds;
         private boolean holdsReads;
         private boolean holdsRemovals;
@@ -795,56 +883,61 @@ class RecordLeasesTest {
         }
     }
 
-    /** The same records, of whose changes nobody is told. */
-    private static class Wrapped implements RecordStore {
-        private final RecordStore records;
+    /** The same records, of which none can be removed while it is broken; and what is to be done later. */
+    private static final class BrokenRemovals extends ForwardingRecordStore {
+        private final AtomicInteger tried = new AtomicInteger();
+        private final CountDownLatch triedTwice = new CountDownLatch(2);
+        private final List<Duration> pauses = new ArrayList<>();
+        private final List<Runnable> tasks = new ArrayList<>();
+        private final List<Runnable> held = new ArrayList<>();
+        private volatile boolean breaks;
+        private boolean holds;
 
-        Wrapped(RecordStore records) {
-            this.records = records;
+        BrokenRemovals(RecordStore records) {
+            super(records);
         }
 
-        @Override
-        public String describe() {
-            return records.describe();
+        Executor later(Duration pause) {
+            return task -> {
+                pauses.add(pause);
+                tasks.add(task);
+            };
         }
 
-        @Override
-        public RecordTraits traits() {
-            return records.traits();
+        /** Returns how much was done. */
+        int passTime() {
+            var due = List.copyOf(tasks);
+            tasks.clear();
+            due.forEach(Runnable::run);
+            return due.size();
         }
 
-        @Override
-        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
-            return records.read(key, urgency, timeout);
-        }
-
-        @Override
-        public CompletionStage<Written> write(
-                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
-            return records.write(key, expected, draft, urgency, timeout);
-        }
-
-        @Override
-        public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
-            return records.list(beginning, parts, timeout);
-        }
-
-        @Override
-        public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
-            return records.put(key, text, kept, timeout);
+        void letGo() {
+            holds = false;
+            held.forEach(Runnable::run);
+            held.clear();
         }
 
         @Override
         public CompletionStage<?> remove(RecordKey key, Duration timeout) {
-            return records.remove(key, timeout);
+            tried.incrementAndGet();
+            triedTwice.countDown();
+            if (!breaks) {
+                return super.remove(key, timeout);
+            }
+            var answer = new CompletableFuture<Object>();
+            Runnable fails = () -> answer.completeExceptionally(new UnavailableException("no answer"));
+            if (holds) {
+                held.add(fails);
+            } else {
+                fails.run();
+            }
+            return answer;
         }
-
-        @Override
-        public void close() {}
     }
 
     /** The same records; one who writes into the session of another has no answer, and nothing is written there. */
-    private static final class NoNudges extends Wrapped {
+    private static final class NoNudges extends ForwardingRecordStore {
         NoNudges(RecordStore records) {
             super(records);
         }
@@ -859,7 +952,7 @@ class RecordLeasesTest {
     }
 
     /** The same records, and how many watches are open. */
-    private static final class CountedWatches extends Wrapped {
+    private static final class CountedWatches extends ForwardingRecordStore {
         private final AtomicInteger open = new AtomicInteger();
 
         CountedWatches(RecordStore records) {

@@ -44,6 +44,7 @@ class LoopRosterTest {
     private final List<String> heard = new ArrayList<>();
     private final ArrayDeque<Runnable> kept = new ArrayDeque<>();
     private final Elections elections = elections(rig.loop);
+    private boolean leaveThrowsOnce;
 
     @AfterEach
     void close() {
@@ -125,6 +126,28 @@ class LoopRosterTest {
         }
         assertThat(heard).containsSubsequence("Gained", "Fenced", "Failed");
         assertThat(asked).startsWith("leave", "write RELEASE").endsWith("close").containsOnlyOnce("leave");
+    }
+
+    @Test
+    void aMemberThatCannotLeaveItsGroupForLackOfMemoryTriesAgainThoughItsWorkHasNotEnded() {
+        join("one", RosterMode.EXCLUSIVE, kept::add);
+        asked.clear();
+        way.throwsOnce = true;
+        leaveThrowsOnce = true;
+        assertThatThrownBy(() -> rig.pass(LEASE)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(asked).containsExactly("leave");
+        rig.pass(LEASE);
+        assertThat(asked).containsExactly("leave", "leave");
+    }
+
+    @Test
+    void aMemberThatEndsInOrderAndCannotLeaveItsGroupForLackOfMemoryTriesAgain() {
+        var roster = join("one", RosterMode.EXCLUSIVE, Runnable::run);
+        asked.clear();
+        leaveThrowsOnce = true;
+        roster.resign();
+        rig.pass(LEASE);
+        assertThat(asked).endsWith("leave", "leave", "close");
     }
 
     /** Its session would keep its partitions from others for long. */
@@ -280,6 +303,10 @@ class LoopRosterTest {
         @Override
         public void leave() {
             asked.add("leave");
+            if (leaveThrowsOnce) {
+                leaveThrowsOnce = false;
+                throw new OutOfMemoryError("planted");
+            }
             membership.leave();
         }
 
