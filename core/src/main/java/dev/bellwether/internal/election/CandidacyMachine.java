@@ -542,7 +542,7 @@ public final class CandidacyMachine {
             hardEndNanos = null;
             return;
         }
-        var lease = present().latest();
+        var lease = present();
         var wallMillis = Math.min(onTheWall(now, nanos), lease.endWallMillis());
         hardEndWallMillis = hardEndNanos == null ? wallMillis : Math.min(hardEndWallMillis, wallMillis);
         var byTheWall = now.nanos() + (hardEndWallMillis - now.wallMillis()) * NANOS_PER_MILLI;

@@ -16,15 +16,18 @@ public final class LocalMandate implements Mandate {
 
     /** Null once the mandate is over; never set again after that. */
     private volatile @Nullable Validity validity;
-    /** The last one, also once the mandate is over: it tells when the seat may pass to another. Loop only. */
-    private Validity latest;
+    /** When the seat may pass to another, also once the mandate is over. Loop only. */
+    private long endNanos;
+    /** The same on the wall clock. */
+    private long endWallMillis;
 
     LocalMandate(String election, String candidate, long token, Validity validity, Clock clock) {
         this.election = election;
         this.candidate = candidate;
         this.token = token;
         this.validity = validity;
-        latest = validity;
+        endNanos = validity.endNanos();
+        endWallMillis = validity.endWallMillis();
         this.clock = clock;
     }
 
@@ -84,12 +87,18 @@ public final class LocalMandate implements Mandate {
     /** Loop only. */
     void extend(Validity later) {
         validity = later;
-        latest = later;
+        endNanos = later.endNanos();
+        endWallMillis = later.endWallMillis();
     }
 
-    /** Returns the last validity, also once the mandate is over. Loop only. */
-    Validity latest() {
-        return latest;
+    /** Returns when the seat may pass to another, also once the mandate is over. Loop only. */
+    long endNanos() {
+        return endNanos;
+    }
+
+    /** Returns the same on the wall clock. Loop only. */
+    long endWallMillis() {
+        return endWallMillis;
     }
 
     /** Loop only. */
