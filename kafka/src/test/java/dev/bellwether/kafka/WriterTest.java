@@ -3,8 +3,8 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Fields;
-import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,12 +30,28 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Which errors have another producer made, and so hurt all whose records are under way. */
 class WriterTest {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final Duration SILENCE = Duration.ofSeconds(60);
+    private static final Duration BETWEEN = Duration.ofMillis(500);
 
     private final List<MockProducer<byte[], byte[]>> made = new ArrayList<>();
     private final AtomicInteger missed = new AtomicInteger();
+    private final HandClock clock = new HandClock();
     private final Writer writer =
-            new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet());
+            new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet(), clock);
+
+    /** Goes on when it is told to. */
+    private static final class HandClock implements Clock {
+        private long nanos;
+
+        @Override
+        public long nanos() {
+            return nanos;
+        }
+
+        @Override
+        public long wallMillis() {
+            return nanos / 1_000_000;
+        }
+    }
 
     private boolean cannotMake;
     private boolean tellsWhileClosing;
@@ -126,14 +142,52 @@ class WriterTest {
     /** Only one of the brokers may refuse its certificates, and of that no more is told. */
     @Test
     void oneThatIsAlwaysLateForOneOfItsPartitionsIsReplaced() {
-        Eventually.eventually("another one is made", SILENCE, () -> {
-            write("leaders", new TimeoutException("120001 ms has passed since batch creation"));
-            write("roster", null);
-            return made.size() == 2;
-        });
+        writeFor(Duration.ofSeconds(11), List.of("leaders"));
+        assertThat(made).as("the producers that were made").hasSize(2);
         assertThat(made.get(0).closed()).isTrue();
         write("leaders", null);
         assertThat(told).last().isNull();
+    }
+
+    /** Each time, records of all others that are under way fail. */
+    @Test
+    void onePartitionThatNobodyLeadsHasFewOthersMadeHoweverLongThatLasts() {
+        writeFor(Duration.ofMinutes(1), List.of("leaders"));
+        assertThat(made).as("the producers of a minute").hasSizeLessThanOrEqualTo(3);
+        writeFor(Duration.ofHours(1), List.of("leaders"));
+        assertThat(made).as("the producers of an hour").hasSizeBetween(10, 40); // it may be refused from now on
+    }
+
+    @Test
+    void soHaveManyThatNobodyLeads() {
+        writeFor(Duration.ofMinutes(1), List.of("leaders", "many", "more", "most"));
+        assertThat(made).as("the producers of a minute").hasSizeLessThanOrEqualTo(3);
+    }
+
+    @Test
+    void onePartitionThatNobodyLedIsNoLessWatchedWhenItHasBeenWrittenTo() {
+        writeFor(Duration.ofMinutes(5), List.of("leaders"));
+        var before = made.size();
+        write("leaders", null);
+        writeFor(Duration.ofSeconds(11), List.of("leaders"));
+        assertThat(made).hasSize(before + 1);
+    }
+
+    @Test
+    void whatOthersMissDoesNotHideOnePartitionThatRefusesUs() {
+        writeFor(Duration.ofMinutes(5), List.of("leaders"));
+        var before = made.size();
+        writeFor(Duration.ofSeconds(11), List.of("leaders", "refused"));
+        assertThat(made).hasSizeBetween(before + 1, before + 2);
+    }
+
+    /** Records for these are late, for so long, and those for another are not. */
+    private void writeFor(Duration time, List<String> late) {
+        for (var passed = Duration.ZERO; passed.compareTo(time) < 0; passed = passed.plus(BETWEEN)) {
+            clock.nanos += BETWEEN.toNanos();
+            late.forEach(topic -> write(topic, new TimeoutException("3001 ms has passed since batch creation")));
+            write("roster", null);
+        }
     }
 
     private void write(String topic, @Nullable RuntimeException error) {

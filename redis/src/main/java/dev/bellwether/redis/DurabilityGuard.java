@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -22,12 +23,15 @@ final class DurabilityGuard {
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Who stands waits for a look until it is so old. */
     private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+    /** Of a leader that may have been lost, if nothing tells which lease it has. */
+    private static final Duration UNKNOWN_LEASE = Duration.ofMinutes(1);
 
     private final RedisSettings settings;
     private final RedisConnection connection;
     private Look last; // guarded by this
     private RedisDoctor known; // by the last look that ended; guarded by this
     private @Nullable Long changedNanos; // since when it is durable or not, if that changed; guarded by this
+    private long startedNanos; // when the server was that is known, at the latest; guarded by this
 
     /** One look at the server, over this connection. */
     private static final class Look {
@@ -52,6 +56,7 @@ final class DurabilityGuard {
         known = found;
         last = new Look(session);
         last.endedNanos = System.nanoTime();
+        startedNanos = last.endedNanos - found.uptime().toNanos();
         last.found.complete(found);
         if (!settings.accepted()) {
             connection.onChange(this::look);
@@ -90,11 +95,13 @@ final class DurabilityGuard {
     }
 
     /**
-     * Returns the connection over which somebody may take a seat that has no record, for this lease: on this server
-     * that means that nobody ever held it. Fails if it does not, or if nobody can tell. It may do so again later, so
-     * that ends no candidacy.
+     * Returns the connection over which somebody may make the record of a seat that has none: on this server that means
+     * that nobody ever held it, or that its leader leads no more. Fails if it does not, or if nobody can tell. It may
+     * do so again later, so that ends no candidacy.
+     *
+     * @param lease of a leader that may have been lost; empty if unknown
      */
-    CompletableFuture<String> durable(Duration timeout, Duration lease) {
+    CompletableFuture<String> durable(Duration timeout, Optional<Duration> lease) {
         var look = look();
         return look.found
                 .copy()
@@ -109,19 +116,28 @@ final class DurabilityGuard {
                     if (!doctor.isDurable()) {
                         throw new UnavailableException(doctor.refusal());
                     }
-                    requireDurableFor(lease);
+                    requireDurableFor(lease, doctor.wasSwitchedOn());
                     return look.session;
                 });
     }
 
     /**
      * While the server was not durable it may have lost the seat of a leader, which leads until its lease is over and
-     * would not be seen.
+     * would not be seen. What it was before it was started, nobody who looks now can tell.
+     *
+     * <p>Where no lease is known, the time is long: so to have been started counts only if there is a sign that it was
+     * not durable then.
      */
-    private synchronized void requireDurableFor(Duration lease) {
-        if (changedNanos != null && System.nanoTime() - changedNanos < lease.toNanos()) {
-            throw new UnavailableException(settings + " may have lost seats until lately: a seat that has no record is"
-                    + " free when the server has been right for " + Durations.show(lease));
+    private synchronized void requireDurableFor(Optional<Duration> lease, boolean wasSwitchedOn) {
+        var least = lease.orElse(UNKNOWN_LEASE);
+        var now = System.nanoTime();
+        var changed = changedNanos != null && now - changedNanos < least.toNanos();
+        var started = (lease.isPresent() || wasSwitchedOn) && now - startedNanos < least.toNanos();
+        if (changed || started) {
+            throw new UnavailableException(settings + " may have lost seats "
+                    + (changed ? "until lately" : "when it was started, which was lately")
+                    + ": a seat that has no record is free when the server has been right for "
+                    + Durations.show(least));
         }
     }
 
@@ -160,6 +176,9 @@ final class DurabilityGuard {
     private void note(RedisDoctor found) {
         synchronized (this) {
             var wasDurable = known.isDurable();
+            if (!found.run().equals(known.run())) { // otherwise its clock may have been set since
+                startedNanos = System.nanoTime() - found.uptime().toNanos();
+            }
             known = found;
             if (wasDurable == found.isDurable()) {
                 return;

@@ -5,6 +5,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -136,6 +137,26 @@ final class RedisDoctor {
     /** Returns whether the server is known to keep what it has acknowledged. */
     boolean isDurable() {
         return losses().isEmpty();
+    }
+
+    /** Returns what changes when the server is started again. */
+    String run() {
+        return says(info, "run_id");
+    }
+
+    /** Returns for how long the server has run at least, by its clock, which counts whole seconds. */
+    Duration uptime() {
+        return Duration.ofSeconds(Math.max(0, number("uptime_in_seconds") - 1));
+    }
+
+    /**
+     * Returns whether the server has written its file anew since it was started: it does so when somebody switches
+     * appendonly on, and rarely otherwise.
+     */
+    boolean wasSwitchedOn() {
+        return says(info, "aof_rewrite_in_progress").equals("1")
+                || says(info, "aof_rewrite_scheduled").equals("1")
+                || !says(info, "aof_last_rewrite_time_sec").equals("-1");
     }
 
     /**

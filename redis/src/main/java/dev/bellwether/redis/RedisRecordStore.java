@@ -98,6 +98,7 @@ final class RedisRecordStore implements RecordStore {
     private final Runnable atClose;
     private final RecordTraits traits;
     private final LastSeen<Stored> known = new LastSeen<>();
+    private final LastSeen<Duration> claimed = new LastSeen<>(); // with which lease, where there was no record
 
     /** What was last seen of a key. */
     private record Stored(long revision, String value) {}
@@ -182,17 +183,21 @@ final class RedisRecordStore implements RecordStore {
     @Override
     public CompletionStage<Written> write(
             RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
-        var takesWhatNobodyHeld = expected == 0
-                && key.parts().size() == RecordKey.OF_SEAT
-                && !draft.leader().isEmpty()
-                && !traits.mayVanish();
         var begun = System.nanoTime();
-        if (!takesWhatNobodyHeld) {
+        if (expected != 0 || key.parts().size() != RecordKey.OF_SEAT || traits.mayVanish()) {
             return write("", begun, key, expected, draft, urgency, timeout);
         }
         var lease = Duration.ofNanos(Fields.parse(draft.text()).number("lease_nanos"));
+        var isClaim = !draft.leader().isEmpty();
+        if (!isClaim && !lease.isZero()) { // others watch that for its lease before they claim
+            return write("", begun, key, expected, draft, urgency, timeout);
+        }
+        if (isClaim) {
+            claimed.put(name(key), lease);
+        }
+        // what keeps a claim of ours away, and an order, leave a seat that is free at once
         return durability
-                .durable(timeout, lease)
+                .durable(timeout, isClaim ? Optional.of(lease) : claimed.of(name(key)))
                 .thenCompose(session -> write(session, begun, key, expected, draft, urgency, timeout));
     }
 

@@ -26,6 +26,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers that may lose what they have acknowledged: who stands on them, and what becomes of a leader when they do. */
 @Timeout(240)
@@ -34,6 +36,7 @@ class DurabilityTest {
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));
     private static final Duration SOON = Duration.ofSeconds(20);
     private static final CandidacyConfig MEDIUM = CandidacyConfig.ofLease(Duration.ofSeconds(6));
+    private static final CandidacyConfig SLOW = CandidacyConfig.ofLease(Duration.ofSeconds(12));
     private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
 
     @Test
@@ -179,18 +182,10 @@ class DurabilityTest {
     @Test
     void whoWasConnectedBeforeTheServerLostAllIsRefusedThereAndDoesNotLeadBesideALeader() throws Exception {
         var unanswered = new AtomicInteger();
-        var counting = ElectionsConfig.builder()
-                .metrics(new Metrics() {
-                    @Override
-                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
-                        unanswered.addAndGet(attempt == Attempt.UNANSWERED ? 1 : 0);
-                    }
-                })
-                .build();
         try (var server = losing();
                 var auditor = new LeadershipAuditor();
                 var one = Elections.connect(server.uri(""));
-                var two = Elections.connect(server.uri(""), counting);
+                var two = Elections.connect(server.uri(""), counting(unanswered));
                 var first = one.stand("lost", LONG)) {
             auditor.audit(first);
             assertThat(first.await(PATIENCE)).isPresent();
@@ -227,6 +222,105 @@ class DurabilityTest {
                 assertThat(second.await(PATIENCE).orElseThrow().token()).isGreaterThan(token);
             }
         }
+    }
+
+    /** Its claim was not sent; who gives it up keeps it away from the seat, in case it was. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoGivesUpThereLeavesNoSeatThatOthersTakeBesideALeader(boolean isRightBefore) throws Exception {
+        var unanswered = new AtomicInteger();
+        try (var server = losing();
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect("redis://127.0.0.1:" + link.port());
+                var two = Elections.connect(server.uri(""), counting(unanswered));
+                var three = Elections.connect(server.uri(""));
+                var first = one.stand("given up", SLOW)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            link.cut(); // it hears nothing of what follows, and leads until its lease is over
+            server.kill();
+            var second = two.stand("given up", SLOW);
+            try (var third = three.stand("given up", SLOW)) {
+                auditor.audit(third);
+                server.start(); // all keys are gone
+                awaitRefusal(two);
+                var before = unanswered.get();
+                Eventually.eventually("it claims in vain", PATIENCE, () -> unanswered.get() > before + 1);
+                assertThat(first.isLeader()).as("the first leads on").isTrue();
+                if (isRightBefore) {
+                    set(server, "appendonly", "yes");
+                }
+                second.close();
+                set(server, "appendonly", "yes");
+                assertThat(third.await(PATIENCE).orElseThrow().token()).isGreaterThan(token);
+            } finally {
+                second.close();
+            }
+        }
+    }
+
+    @Test
+    void whoConnectsWhenTheServerIsRightAgainDoesNotLeadBesideALeaderEither() throws Exception {
+        try (var server = losing();
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var auditor = new LeadershipAuditor();
+                var one = Elections.connect("redis://127.0.0.1:" + link.port());
+                var first = one.stand("late", MEDIUM)) {
+            auditor.audit(first);
+            var token = first.await(PATIENCE).orElseThrow().token();
+            link.cut(); // it hears nothing of what follows, and leads until its lease is over
+            server.kill();
+            server.start(); // all keys are gone
+            set(server, "appendonly", "yes");
+            try (var two = Elections.connect(server.uri(""));
+                    var second = two.stand("late", MEDIUM)) {
+                auditor.audit(second);
+                assertThat(second.await(PATIENCE).orElseThrow().token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    /** It would leave a seat that is free at once. */
+    @Test
+    void anOrderThereConcernsNoSeatThatHasNoRecordUntilALeaderOfItCannotLeadAnyMore() throws Exception {
+        try (var server = losing();
+                var one = Elections.connect(server.uri(""))) {
+            assertThat(one.election("ordered").leader()).isEmpty();
+            server.kill();
+            server.start(); // all keys are gone
+            awaitRefusal(one);
+            refusesOrders(one, "appendonly is off");
+            set(server, "appendonly", "yes");
+            Eventually.eventually(
+                    "who stands from now on is not refused",
+                    PATIENCE,
+                    () -> refusal(one, "another").isEmpty());
+            refusesOrders(one, "may have lost seats");
+            try (var two = Elections.connect(server.uri(""))) {
+                refusesOrders(two, "may have lost seats");
+            }
+        }
+    }
+
+    private static void refusesOrders(Elections elections, String why) {
+        assertThatThrownBy(elections.election("ordered")::end)
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining(why);
+        assertThatThrownBy(elections.election("ordered")::delete)
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining(why);
+    }
+
+    private static ElectionsConfig counting(AtomicInteger unanswered) {
+        return ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        unanswered.addAndGet(attempt == Attempt.UNANSWERED ? 1 : 0);
+                    }
+                })
+                .build();
     }
 
     /** Starts a server that keeps all until it is started again: then it has lost all, and keeps nothing any more. */

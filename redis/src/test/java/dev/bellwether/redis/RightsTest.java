@@ -133,7 +133,8 @@ class RightsTest {
         try (var elections = Elections.connect(uri("app"));
                 var leader = elections.stand("heard-again", lease);
                 var standbys = Elections.connect(uri("listener"))) {
-            assertThat(leader.await(PATIENCE)).isPresent();
+            assertThat(leader.await(PATIENCE.plus(lease.lease()))) // the server has just been started
+                    .isPresent();
             var standby = standbys.stand("heard-again", lease);
             Eventually.eventually(
                     "it follows", PATIENCE, () -> standby.status().following().isPresent());
