@@ -312,7 +312,7 @@ public final class HttpMembers {
         return cause instanceof HttpTimeoutException || cause instanceof TimeoutException;
     }
 
-    /** Returns whether a request failed for want of time: that says nothing of the member, or of the way to it. */
+    /** Returns whether a request failed because its time was too short, which says nothing of the member. */
     public static boolean isOfNobody(Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         return cause instanceof UnavailableException && cause.getCause() instanceof RequestTime.ShortTimeException;

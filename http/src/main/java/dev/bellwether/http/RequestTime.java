@@ -32,7 +32,7 @@ public record RequestTime(Duration left, Duration whole) {
         return RequestLimiter.isOverdueAfter(left, whole);
     }
 
-    /** Returns what lies behind a failure for want of this time: see {@link HttpMembers#isOfNobody}. */
+    /** Returns what lies behind a failure when this time is over: see {@link HttpMembers#isOfNobody}. */
     public TimeoutException isOver() {
         return tells() ? new TimeoutException() : new ShortTimeException();
     }
