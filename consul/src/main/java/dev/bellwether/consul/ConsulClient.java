@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
@@ -92,8 +93,8 @@ final class ConsulClient {
     }
 
     /** Reads something at this agent, once. Cancelling the answer gives the request up. */
-    CompletableFuture<Answer> ask(int member, String path, List<String> parameters, Duration timeout) {
-        return send(member, path, request(member, path, parameters).GET(), timeout);
+    CompletableFuture<Answer> ask(int member, String path, List<String> parameters, RequestTime time) {
+        return send(member, path, request(member, path, parameters).GET(), time);
     }
 
     private HttpRequest.Builder request(int member, String path, List<String> parameters) {
@@ -106,11 +107,13 @@ final class ConsulClient {
         return settings.token().isEmpty() ? builder : builder.header("X-Consul-Token", settings.token());
     }
 
-    private CompletableFuture<Answer> send(int member, String path, HttpRequest.Builder request, Duration timeout) {
-        var sent = members.send(member, request, path, timeout);
+    private CompletableFuture<Answer> send(int member, String path, HttpRequest.Builder request, RequestTime time) {
+        var sent = members.send(member, request, path, time);
         return HttpMembers.cancelling(sent, sent.handle((response, error) -> {
             if (response == null) {
-                breaks.incrementAndGet();
+                if (!HttpMembers.isOfNobody(error)) {
+                    breaks.incrementAndGet();
+                }
                 throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
             }
             return answer(member, path, response);

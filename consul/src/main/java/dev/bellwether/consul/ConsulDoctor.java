@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
@@ -28,7 +29,7 @@ final class ConsulDoctor {
                         member,
                         ConsulClient.keys(settings.prefix()),
                         List.of("consistent", "keys", "separator=/"),
-                        PATIENCE));
+                        RequestTime.of(PATIENCE)));
     }
 
     static List<Finding> findings(ConsulSettings settings, ConsulClient client) {
@@ -37,7 +38,7 @@ final class ConsulDoctor {
             try {
                 findings.addAll(agent(
                         client.members().name(member),
-                        HttpMembers.answer(client.ask(member, "agent/self", List.of(), PATIENCE))
+                        HttpMembers.answer(client.ask(member, "agent/self", List.of(), RequestTime.of(PATIENCE)))
                                 .json()));
             } catch (UnavailableException e) {
                 findings.add(Finding.warning("agents", String.valueOf(e.getMessage()), "start it, or do not name it"));

@@ -5,6 +5,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.RefusedWatch;
 import java.time.Duration;
@@ -82,7 +83,7 @@ final class ConsulWatch implements AutoCloseable {
                         member,
                         ConsulClient.keys(folder),
                         List.of("recurse", "wait=" + WAIT_SECONDS + "s", "index=" + index),
-                        PATIENCE);
+                        RequestTime.of(PATIENCE));
                 asked = asking;
                 var answer = HttpMembers.answer(asking);
                 refused.granted();

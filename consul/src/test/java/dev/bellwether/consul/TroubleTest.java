@@ -10,10 +10,15 @@ import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ConsulServer;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.http.HttpClients;
+import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
@@ -22,16 +27,22 @@ import java.net.ServerSocket;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Scanner;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** URIs that are wrong, servers that are, or are gone, and what becomes of a leader. */
 @Timeout(240)
@@ -39,6 +50,7 @@ class TroubleTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(3));
     private static final Duration LONG = Duration.ofSeconds(40);
+    private static final int PLACES = 64;
 
     @ParameterizedTest
     @CsvSource(
@@ -148,12 +160,60 @@ class TroubleTest {
         }
     }
 
+    /** What waits for its turn has less of its time left for an answer, which says nothing of the agent. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRequestThatGetsItsTurnShortlyBeforeItsTimeIsOverIsNoBreak(boolean writes) throws Exception {
+        try (var servers = ConsulServers.start(1);
+                var link = FaultProxy.to("127.0.0.1", servers.member(0).port());
+                var other = FaultProxy.to("127.0.0.1", servers.member(0).port())) {
+            var uri = ConnectUri.parse("consul://127.0.0.1:" + link.port() + ",127.0.0.1:" + other.port());
+            var client = new ConsulClient(ConsulSettings.of(uri), HttpClients.of(uri));
+            var query = List.of("consistent");
+            assertThat(client.read(Urgency.KEEP, ConsulClient.keys("x"), query, PATIENCE))
+                    .succeedsWithin(PATIENCE);
+            var session = client.session();
+            link.delay(Duration.ofMillis(200)); // each way
+            Eventually.eventually("one is sent shortly before its time is over", PATIENCE, () -> {
+                var places = new ArrayDeque<CompletableFuture<String>>();
+                for (var place = 0; place < PLACES; place++) {
+                    var taken = new CompletableFuture<String>();
+                    places.add(taken);
+                    var unused = client.members().write(Urgency.KEEP, PATIENCE, (member, left) -> taken);
+                }
+                var isSent = new AtomicBoolean();
+                var timeout = Duration.ofMillis(500);
+                var until = System.nanoTime() + timeout.toNanos();
+                HttpMembers.Attempt<ConsulClient.Answer> asking = (member, left) -> {
+                    isSent.set(true);
+                    return client.ask(member, ConsulClient.keys("x"), query, left);
+                };
+                var late = writes
+                        ? client.members().write(Urgency.KEEP, timeout, asking)
+                        : client.members().read(Urgency.KEEP, timeout, asking);
+                while (until - System.nanoTime() > TimeUnit.MILLISECONDS.toNanos(50)) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+                }
+                places.forEach(place -> place.complete("")); // and it is sent
+                assertThat(late).failsWithin(PATIENCE);
+                if (isSent.get()) {
+                    assertThat(client.session()).isEqualTo(session);
+                }
+                return isSent.get();
+            });
+            link.cut();
+            var renewal = client.read(Urgency.KEEP, ConsulClient.keys("x"), query, Duration.ofSeconds(2));
+            assertThat(renewal).as("one that had its whole time goes on").succeedsWithin(PATIENCE);
+            assertThat(client.session()).as("when it has had no answer").isNotEqualTo(session);
+        }
+    }
+
     @Test
     void aQueryThatIsGivenUpIsOver() throws IOException {
         try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
             var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort());
             var asked = new ConsulClient(ConsulSettings.of(uri), ReplaceableClient.of(HttpClient.newHttpClient()))
-                    .ask(0, ConsulClient.keys("x"), List.of("wait=60s"), PATIENCE);
+                    .ask(0, ConsulClient.keys("x"), List.of("wait=60s"), RequestTime.of(PATIENCE));
             try (var socket = server.accept()) {
                 socket.setSoTimeout((int) PATIENCE.dividedBy(4).toMillis());
                 assertThat(socket.getInputStream().read()).isPositive();

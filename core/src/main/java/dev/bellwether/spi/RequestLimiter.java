@@ -1,10 +1,12 @@
 package dev.bellwether.spi;
 
 import dev.bellwether.UnavailableException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +39,11 @@ public final class RequestLimiter {
         /** It is for display, or for later. */
         LIST
     }
+
+    /** Who has not answered for so long is silent, whatever time a request has. */
+    private static final long OVERDUE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** What a request takes until it is sent, if it need not wait, is less than this part of its time. */
+    private static final int AT_ONCE = 10;
 
     /** One place of so many is free for what a lease depends on, though others hang. */
     private static final int PLACES_PER_FREE = 8;
@@ -75,6 +82,14 @@ public final class RequestLimiter {
         }
         sendNext();
         return waiting.answer;
+    }
+
+    /**
+     * Returns whether somebody is silent who has not answered a request in this time since it was sent: that was the
+     * whole time of the request, or a second. Otherwise it waited for its turn, and the rest of its time tells nothing.
+     */
+    public static boolean isOverdueAfter(Duration sinceSent, Duration whole) {
+        return sinceSent.toNanos() >= Math.min(OVERDUE_NANOS, whole.toNanos() - whole.toNanos() / AT_ONCE);
     }
 
     /** Returns whether anything waits. */

@@ -7,6 +7,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -57,23 +58,23 @@ final class EtcdClient {
     /** Asks something that changes nothing, the members one after the other; again while they elect a leader. */
     CompletableFuture<Json> read(Urgency urgency, String path, String body, Duration timeout) {
         return whileElecting(
-                timeout, rest -> members.read(urgency, rest, (member, left) -> attempt(member, path, body, left)));
+                RequestTime.of(timeout),
+                rest -> members.read(urgency, rest, (member, left) -> attempt(member, path, body, left)));
     }
 
     /** Asks this member something that changes nothing; again while they elect a leader. */
     CompletableFuture<Json> probe(int member, String path, String body, Duration timeout) {
-        return whileElecting(timeout, left -> ask(member, path, body, left));
+        return whileElecting(RequestTime.of(timeout), left -> ask(member, false, path, body, left));
     }
 
     private static CompletableFuture<Json> whileElecting(
-            Duration timeout, Function<Duration, CompletableFuture<Json>> question) {
-        var begun = System.nanoTime();
-        return question.apply(timeout).exceptionallyCompose(error -> {
-            var left = timeout.minusNanos(System.nanoTime() - begun).minus(ELECTING);
-            if (!String.valueOf(error.getMessage()).contains("leader changed") || left.isNegative() || left.isZero()) {
+            RequestTime time, Function<RequestTime, CompletableFuture<Json>> question) {
+        var deadline = System.nanoTime() + time.left().minus(ELECTING).toNanos();
+        return question.apply(time).exceptionallyCompose(error -> {
+            if (!String.valueOf(error.getMessage()).contains("leader changed") || deadline - System.nanoTime() <= 0) {
                 return CompletableFuture.failedFuture(error);
             }
-            return CompletableFuture.completedFuture(left)
+            return CompletableFuture.completedFuture(time.until(deadline))
                     .thenComposeAsync(rest -> whileElecting(rest, question), DelayThread.after(ELECTING));
         });
     }
@@ -83,24 +84,24 @@ final class EtcdClient {
         return members.write(urgency, timeout, (member, left) -> attempt(member, path, body, left));
     }
 
-    private CompletableFuture<Json> attempt(int member, String path, String body, Duration timeout) {
-        var deadline = System.nanoTime() + timeout.toNanos();
-        return ask(member, true, path, body, timeout).exceptionallyCompose(error -> {
+    private CompletableFuture<Json> attempt(int member, String path, String body, RequestTime time) {
+        var deadline = System.nanoTime() + time.left().toNanos();
+        return ask(member, true, path, body, time).exceptionallyCompose(error -> {
             var cause = error instanceof CompletionException ? error.getCause() : error;
             return cause instanceof StaleTokenException
-                    ? ask(member, false, path, body, Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))
+                    ? ask(member, false, path, body, time.until(deadline))
                     : CompletableFuture.failedFuture(cause);
         });
     }
 
     /** Asks this member, once. */
     CompletableFuture<Json> ask(int member, String path, String body, Duration timeout) {
-        return ask(member, false, path, body, timeout);
+        return ask(member, false, path, body, RequestTime.of(timeout));
     }
 
-    private CompletableFuture<Json> ask(int member, boolean mayRenew, String path, String body, Duration timeout) {
-        return token(member, timeout)
-                .thenCompose(known -> send(member, path, body, known, timeout).thenApply(answer -> {
+    private CompletableFuture<Json> ask(int member, boolean mayRenew, String path, String body, RequestTime time) {
+        return token(member, time)
+                .thenCompose(known -> send(member, path, body, known, time).thenApply(answer -> {
                     if (answer.at("header").value() instanceof String) {
                         throw refusal(member, path, answer, known, mayRenew);
                     }
@@ -109,8 +110,8 @@ final class EtcdClient {
                 }));
     }
 
-    private CompletableFuture<Json> send(int member, String path, String body, String known, Duration timeout) {
-        return members.send(member, request(member, path, body, known), path, timeout)
+    private CompletableFuture<Json> send(int member, String path, String body, String known, RequestTime time) {
+        return members.send(member, request(member, path, body, known), path, time)
                 .thenApply(response -> {
                     try {
                         return Json.parse(response.body());
@@ -132,28 +133,29 @@ final class EtcdClient {
 
     /** Opens a stream of lines, at this member. */
     CompletableFuture<Stream<String>> stream(int member, String path, String body, Duration timeout) {
-        return token(member, timeout).thenCompose(known -> members.stream(request(member, path, body, known), timeout));
+        return token(member, RequestTime.of(timeout))
+                .thenCompose(known -> members.stream(request(member, path, body, known), timeout));
     }
 
     // ---------------------------------------------------------------- who we are
 
-    private CompletableFuture<String> token(int member, Duration timeout) {
+    private CompletableFuture<String> token(int member, RequestTime time) {
         var known = token.get();
         if (settings.user().isEmpty()) {
             return CompletableFuture.completedFuture("");
         }
         if (known != null && !known.isCompletedExceptionally()) {
-            return known.isDone() ? known : awaited(known, member, timeout);
+            return known.isDone() ? known : awaited(known, member, time);
         }
         var fresh = new CompletableFuture<String>();
         if (!token.compareAndSet(known, fresh)) {
-            return token(member, timeout);
+            return token(member, time);
         }
         var encoder = JsonStringEncoder.getInstance();
         var body = "{\"name\":\"" + new String(encoder.quoteAsString(settings.user())) + "\",\"password\":\""
                 + new String(encoder.quoteAsString(settings.password())) + "\"}";
         var unused = CompletableFuture.completedFuture(body) // what sending throws is no answer: others wait for one
-                .thenCompose(login -> send(member, "auth/authenticate", login, "", timeout))
+                .thenCompose(login -> send(member, "auth/authenticate", login, "", time))
                 .thenApply(answer -> loggedIn(member, answer))
                 .whenComplete((made, error) -> {
                     if (error == null) {
@@ -163,24 +165,28 @@ final class EtcdClient {
                         fresh.completeExceptionally(error);
                     }
                 });
-        return awaited(fresh, member, timeout);
+        return awaited(fresh, member, time);
     }
 
     /**
      * A login has the time of the request that began it. Others wait for it as long as they would for an answer; the
      * next one begins another then, at the member that is asked by that time.
      */
-    private CompletableFuture<String> awaited(CompletableFuture<String> login, int member, Duration timeout) {
-        return login.copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).exceptionallyCompose(error -> {
-            if (!(error instanceof TimeoutException)) {
-                return CompletableFuture.failedFuture(error);
-            }
-            token.compareAndSet(login, null);
-            return CompletableFuture.failedFuture(new UnavailableException(
-                    settings + ": " + members.name(member) + " was not asked: no login was answered within "
-                            + Durations.show(timeout),
-                    error));
-        });
+    private CompletableFuture<String> awaited(CompletableFuture<String> login, int member, RequestTime time) {
+        return login.copy()
+                .orTimeout(time.left().toNanos(), TimeUnit.NANOSECONDS)
+                .exceptionallyCompose(error -> {
+                    if (!(error instanceof TimeoutException)) {
+                        return CompletableFuture.failedFuture(error);
+                    }
+                    if (time.tells()) {
+                        token.compareAndSet(login, null);
+                    }
+                    return CompletableFuture.failedFuture(new UnavailableException(
+                            settings + ": " + members.name(member) + " was not asked: no login was answered within "
+                                    + Durations.show(time.left()),
+                            time.isOver()));
+                });
     }
 
     private String loggedIn(int member, Json answer) {

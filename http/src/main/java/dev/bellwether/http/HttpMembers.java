@@ -44,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  * The members of a store that are asked by HTTP. Thread-safe. Never blocks, but where that is said.
  *
  * <p>Requests go to one member as long as it answers. Reading goes on to the next one within its time; writing never
- * does, since whether the first was carried out is unknown.
+ * does, since whether the first was carried out is unknown. A request that had to wait for its turn, and has no answer
+ * in the rest of its time, says nothing of the member: see {@link #isOfNobody}.
  */
 public final class HttpMembers {
     /** Each has a connection of its own. */
@@ -69,7 +70,7 @@ public final class HttpMembers {
     @FunctionalInterface
     public interface Attempt<T> {
         /** Asks this member. */
-        CompletableFuture<T> ask(int member, Duration timeout);
+        CompletableFuture<T> ask(int member, RequestTime time);
     }
 
     /** What a member has answered. */
@@ -157,38 +158,49 @@ public final class HttpMembers {
 
     /** Asks something that changes nothing, the members one after the other. */
     public <T> CompletableFuture<T> read(Urgency urgency, Duration timeout, Attempt<T> attempt) {
-        return pass(urgency, members.size(), timeout, attempt);
+        return read(urgency, RequestTime.of(timeout), attempt);
+    }
+
+    /** Does the same in what is left of the time. */
+    public <T> CompletableFuture<T> read(Urgency urgency, RequestTime time, Attempt<T> attempt) {
+        return pass(urgency, members.size(), time, attempt);
     }
 
     /** Asks for something to be done; no answer means that it may have been done, or will be. */
     public <T> CompletableFuture<T> write(Urgency urgency, Duration timeout, Attempt<T> attempt) {
-        return pass(urgency, 1, timeout, attempt);
+        return write(urgency, RequestTime.of(timeout), attempt);
     }
 
-    private <T> CompletableFuture<T> pass(Urgency urgency, int tries, Duration timeout, Attempt<T> attempt) {
-        var deadline = System.nanoTime() + timeout.toNanos();
+    /** Does the same in what is left of the time. */
+    public <T> CompletableFuture<T> write(Urgency urgency, RequestTime time, Attempt<T> attempt) {
+        return pass(urgency, 1, time, attempt);
+    }
+
+    private <T> CompletableFuture<T> pass(Urgency urgency, int tries, RequestTime time, Attempt<T> attempt) {
+        var deadline = System.nanoTime() + time.left().toNanos();
         return limiter.pass(
                 urgency,
                 deadline,
-                () -> attempt(tries, deadline, attempt),
-                () -> new UnavailableException(uri + " was not asked within " + Durations.show(timeout)
-                        + ", because too many others came" + " first"));
+                () -> attempt(tries, deadline, time, attempt),
+                () -> new UnavailableException(uri + " was not asked within " + Durations.show(time.left())
+                        + ", because too many others came first"));
     }
 
-    private <T> CompletableFuture<T> attempt(int tries, long deadline, Attempt<T> attempt) {
+    private <T> CompletableFuture<T> attempt(int tries, long deadline, RequestTime time, Attempt<T> attempt) {
         var member = preferred.get();
-        var left = Math.max(1, deadline - System.nanoTime());
-        return attempt.ask(member, Duration.ofNanos(tries > 1 ? (left + 1) / 2 : left))
-                .exceptionallyCompose(error -> {
-                    var cause = error instanceof CompletionException ? error.getCause() : error;
-                    if (cause instanceof UnavailableException) {
-                        left(member);
-                        if (tries > 1) {
-                            return attempt(tries - 1, deadline, attempt);
-                        }
-                    }
-                    return CompletableFuture.failedFuture(cause);
-                });
+        var left = time.until(deadline);
+        return attempt.ask(member, tries > 1 ? left.half() : left).exceptionallyCompose(error -> {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            if (cause instanceof UnavailableException) {
+                if (!isOfNobody(cause)) {
+                    left(member);
+                }
+                if (tries > 1) {
+                    return attempt(tries - 1, deadline, left.half(), attempt);
+                }
+            }
+            return CompletableFuture.failedFuture(cause);
+        });
     }
 
     /**
@@ -196,16 +208,16 @@ public final class HttpMembers {
      *
      * @param what it is, for people
      */
-    public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, Duration timeout) {
+    public CompletableFuture<Response> send(int member, HttpRequest.Builder request, String what, RequestTime time) {
         // before Java 26 the time of a request is over with the first bytes of its answer: this one is for all of it
         var answer = exchange(
-                request.timeout(timeout),
-                timeout,
+                request.timeout(time.left()),
+                time,
                 HttpResponse.BodyHandlers.ofString(),
                 (info, body) -> new Response(info.statusCode(), info.headers(), body));
         return cancelling(answer, answer.handle((response, error) -> {
             if (response == null) {
-                throw unanswered(member, what, timeout, error);
+                throw unanswered(member, what, time, error);
             }
             noteClock(response);
             return response;
@@ -228,7 +240,7 @@ public final class HttpMembers {
      * it would be one for the whole stream.
      */
     public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return exchange(request, timeout, HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
+        return exchange(request, RequestTime.of(timeout), HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
     }
 
     /**
@@ -239,7 +251,7 @@ public final class HttpMembers {
      */
     private <B, T> CompletableFuture<T> exchange(
             HttpRequest.Builder request,
-            Duration timeout,
+            RequestTime time,
             HttpResponse.BodyHandler<B> handler,
             BiFunction<HttpResponse.ResponseInfo, B, T> form) {
         var answer = new CompletableFuture<T>();
@@ -258,7 +270,7 @@ public final class HttpMembers {
             answer.completeExceptionally(error);
             return null;
         });
-        var timed = answer.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        var timed = answer.orTimeout(time.left().toNanos(), TimeUnit.NANOSECONDS);
         var unusedToo = timed.exceptionally(error -> {
             sent.cancel(true);
             return null;
@@ -266,13 +278,13 @@ public final class HttpMembers {
         return cancelling(timed, timed.whenComplete((made, error) -> { // not called if that is cancelled
             if (error == null) {
                 replaceable.answered(client);
-            } else {
+            } else if (time.tells() || !isTimeout(error)) {
                 replaceable.unanswered(client);
             }
         }));
     }
 
-    private RuntimeException unanswered(int member, String what, Duration timeout, @Nullable Throwable error) {
+    private RuntimeException unanswered(int member, String what, RequestTime time, @Nullable Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         var who = uri + ": " + name(member);
         if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
@@ -281,12 +293,29 @@ public final class HttpMembers {
                             + uri.redact(String.valueOf(cause.getMessage())) + ")",
                     cause);
         }
-        var why = cause instanceof HttpTimeoutException || cause instanceof TimeoutException
-                ? " did not answer " + what + " within " + Durations.show(timeout)
+        if (!time.tells() && isTimeout(cause)) {
+            return new UnavailableException(
+                    who + " did not answer " + what + " within " + Durations.show(time.left())
+                            + ", which was left when it was asked",
+                    time.isOver());
+        }
+        var why = isTimeout(cause)
+                ? " did not answer " + what + " within " + Durations.show(time.left())
                 : cause instanceof ConnectException
                         ? " takes no connection"
                         : " broke the connection at " + what + " (does it want TLS? then write tls=true): " + cause;
         return new UnavailableException(who + why, cause);
+    }
+
+    private static boolean isTimeout(@Nullable Throwable error) {
+        var cause = error instanceof CompletionException ? error.getCause() : error;
+        return cause instanceof HttpTimeoutException || cause instanceof TimeoutException;
+    }
+
+    /** Returns whether a request failed because its time was too short, which says nothing of the member. */
+    public static boolean isOfNobody(Throwable error) {
+        var cause = error instanceof CompletionException ? error.getCause() : error;
+        return cause instanceof UnavailableException && cause.getCause() instanceof RequestTime.ShortTimeException;
     }
 
     /** The other side went away while TLS began: that says nothing of certificates. */

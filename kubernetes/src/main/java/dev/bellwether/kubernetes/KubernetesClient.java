@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
@@ -155,21 +156,17 @@ final class KubernetesClient {
             String verb,
             String path,
             Function<HttpRequest.Builder, HttpRequest.Builder> method,
-            Duration timeout) {
+            RequestTime time) {
         if (pauseNanos(urgency) > 0) {
             return CompletableFuture.failedFuture(new PausedException());
         }
-        var deadline = System.nanoTime() + timeout.toNanos();
-        return attempt(urgency, verb, path, method, true, timeout).exceptionallyCompose(error -> {
+        var deadline = System.nanoTime() + time.left().toNanos();
+        return attempt(urgency, verb, path, method, true, time).exceptionallyCompose(error -> {
             var cause = error instanceof CompletionException ? error.getCause() : error;
             return cause instanceof StaleTokenException
-                    ? attempt(urgency, verb, path, method, false, left(deadline))
+                    ? attempt(urgency, verb, path, method, false, time.until(deadline))
                     : CompletableFuture.failedFuture(cause);
         });
-    }
-
-    private static Duration left(long deadline) {
-        return Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
     }
 
     /**
@@ -177,26 +174,29 @@ final class KubernetesClient {
      * requests that may be under way, which others need who may ask.
      */
     private CompletableFuture<Answer> whenAllowed(
-            Urgency urgency, Duration timeout, Function<Duration, CompletableFuture<Answer>> request) {
-        return whenAllowed(urgency, System.nanoTime() + timeout.toNanos(), request);
+            Urgency urgency, Duration timeout, Function<RequestTime, CompletableFuture<Answer>> request) {
+        return whenAllowed(urgency, System.nanoTime() + timeout.toNanos(), RequestTime.of(timeout), request);
     }
 
     private CompletableFuture<Answer> whenAllowed(
-            Urgency urgency, long deadline, Function<Duration, CompletableFuture<Answer>> request) {
+            Urgency urgency,
+            long deadline,
+            RequestTime time,
+            Function<RequestTime, CompletableFuture<Answer>> request) {
         var pause = pauseNanos(urgency);
         if (pause > 0 && deadline - System.nanoTime() <= pause) {
             return CompletableFuture.failedFuture(new UnavailableException(
                     settings + ": the API server has asked to be left alone for a while (429): nothing was sent"));
         }
         var asked = pause <= 0
-                ? request.apply(left(deadline))
+                ? request.apply(time.until(deadline))
                 : CompletableFuture.completedFuture(deadline)
                         .thenComposeAsync(
-                                until -> request.apply(left(until)), DelayThread.after(Duration.ofNanos(pause)));
+                                until -> request.apply(time.until(until)), DelayThread.after(Duration.ofNanos(pause)));
         return asked.exceptionallyCompose(error -> {
             var cause = error instanceof CompletionException ? error.getCause() : error;
             return cause instanceof PausedException
-                    ? whenAllowed(urgency, deadline, request)
+                    ? whenAllowed(urgency, deadline, time, request)
                     : CompletableFuture.failedFuture(cause);
         });
     }
@@ -225,15 +225,17 @@ final class KubernetesClient {
             String path,
             Function<HttpRequest.Builder, HttpRequest.Builder> method,
             boolean mayRenew,
-            Duration timeout) {
+            RequestTime time) {
         var token = access.token().current();
         var request = method.apply(request(path, token));
         var sent = CompletableFuture.completedFuture(request)
-                .thenCompose(ready -> members.send(0, ready, verb + " of " + what(path), timeout));
+                .thenCompose(ready -> members.send(0, ready, verb + " of " + what(path), time));
         return sent.handle((response, error) -> {
             if (response == null) {
-                breaks.incrementAndGet();
-                broken.run();
+                if (!HttpMembers.isOfNobody(error)) {
+                    breaks.incrementAndGet();
+                    broken.run();
+                }
                 throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
             }
             if (response.statusCode() == UNAUTHORIZED

@@ -9,9 +9,11 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.KubernetesServers;
+import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -20,6 +22,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,6 +43,7 @@ class TroubleTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(3));
     private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofSeconds(40));
+    private static final int PLACES = 50;
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -90,6 +100,69 @@ class TroubleTest {
                     .satisfies(error ->
                             assertThat(error instanceof UnavailableException).isEqualTo(passes));
         }
+    }
+
+    /** What waits for its turn has less of its time left for an answer, which says nothing of the server. */
+    @Test
+    void aRequestThatGetsItsTurnShortlyBeforeItsTimeIsOverIsNoBreak() throws IOException {
+        var token = Files.writeString(folder.resolve("token"), "hush-hush");
+        var answers = new CompletableFuture<Reply>();
+        try (var stub = new StubServer(request -> answers.join())) {
+            var client = client(stub, token);
+            Eventually.eventually("one is sent shortly before its time is over", PATIENCE, () -> {
+                var places = new ArrayDeque<CompletableFuture<String>>();
+                for (var place = 0; place < PLACES; place++) {
+                    var taken = new CompletableFuture<String>();
+                    places.add(taken);
+                    var unused = client.members().write(Urgency.KEEP, PATIENCE, (member, left) -> taken);
+                }
+                var timeout = Duration.ofMillis(500);
+                var until = System.nanoTime() + timeout.toNanos();
+                var late = client.get(Urgency.KEEP, "get", client.leases("/x"), timeout);
+                while (until - System.nanoTime() > TimeUnit.MILLISECONDS.toNanos(50)) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+                }
+                places.forEach(place -> place.complete("")); // and it is sent
+                assertThat(late).failsWithin(PATIENCE);
+                assertThat(client.session()).isEqualTo("0");
+                return late.handle((answer, error) -> String.valueOf(error).contains("did not answer"))
+                        .join();
+            });
+            assertThat(client.get(Urgency.KEEP, "get", client.leases("/x"), Duration.ofMillis(500)))
+                    .as("one that has its whole time")
+                    .failsWithin(PATIENCE);
+            assertThat(client.session()).isEqualTo("1");
+        } finally {
+            answers.complete(Reply.absent("x"));
+        }
+    }
+
+    @Test
+    void noMoreIsOneThatWaitedUntilTheServerMayBeAskedAgain() throws IOException {
+        var token = Files.writeString(folder.resolve("token"), "hush-hush");
+        var answers = new CompletableFuture<Reply>();
+        var isFirst = new AtomicBoolean(true);
+        try (var stub = new StubServer(request -> isFirst.getAndSet(false)
+                ? new Reply(429, Map.of("Retry-After", "1"), "{\"kind\":\"Status\",\"message\":\"later\"}")
+                : answers.join())) {
+            var client = client(stub, token);
+            assertThat(client.get(Urgency.KEEP, "get", client.leases("/x"), PATIENCE))
+                    .failsWithin(PATIENCE);
+            var late = client.get(Urgency.KEEP, "get", client.leases("/x"), Duration.ofMillis(1_100));
+            assertThat(late)
+                    .failsWithin(PATIENCE)
+                    .withThrowableOfType(ExecutionException.class)
+                    .withMessageContaining("did not answer");
+            assertThat(client.session()).isEqualTo("0");
+        } finally {
+            answers.complete(Reply.absent("x"));
+        }
+    }
+
+    private static KubernetesClient client(StubServer stub, Path token) {
+        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token)));
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return new KubernetesClient(settings, access, access::client);
     }
 
     @Test

@@ -36,10 +36,6 @@ import javax.net.ssl.SSLException;
 final class RedisConnection implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration LOOK = Duration.ofMillis(300);
-    private static final long OVERDUE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** What a request takes until it is sent, if it need not wait, is less than this part of its time. */
-    private static final int AT_ONCE = 10;
-
     private static final int MOST_UNDER_WAY = 256;
 
     private final RedisSettings settings;
@@ -169,10 +165,6 @@ final class RedisConnection implements AutoCloseable {
                 });
     }
 
-    private static boolean isOverdueAfter(long waitedNanos, Duration timeout) {
-        return waitedNanos >= Math.min(OVERDUE_NANOS, timeout.toNanos() - timeout.toNanos() / AT_ONCE);
-    }
-
     /** Returns what changes with each connection. */
     String session() {
         return Long.toString(link().number);
@@ -208,7 +200,8 @@ final class RedisConnection implements AutoCloseable {
                         cause);
             }
         }
-        if (!(error instanceof TimeoutException) || isOverdueAfter(waitedNanos, timeout)) {
+        if (!(error instanceof TimeoutException)
+                || RequestLimiter.isOverdueAfter(Duration.ofNanos(waitedNanos), timeout)) {
             used.drop();
         }
         return new UnavailableException(

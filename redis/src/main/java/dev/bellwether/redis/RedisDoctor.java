@@ -150,7 +150,7 @@ final class RedisDoctor {
     }
 
     /**
-     * Returns whether the server has written its file anew since it was started: it does so when somebody switches
+     * Returns whether the server has rewritten its file since it was started: it does so when somebody switches
      * appendonly on, and rarely otherwise.
      */
     boolean wasSwitchedOn() {
