@@ -26,10 +26,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers that may lose what they have acknowledged: who stands on them, and what becomes of a leader when they do. */
+@Execution(ExecutionMode.CONCURRENT) // they wait, each for a server of its own
 @Timeout(240)
 class DurabilityTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
