@@ -275,7 +275,7 @@ public final class Inbox {
         /** Returns an insert that waits for who inserts the same, and does nothing if it is there. */
         abstract String remember(String table);
 
-        /** Forgets events of a consumer that are older than that, as many as are forgotten at once; returns how many. */
+        /** Forgets events of a consumer that are older than that, as many as go at once; returns how many. */
         abstract int forget(Connection connection, String table, String consumer, long olderMillis) throws SQLException;
 
         /** Makes a connection fit for that. */

@@ -129,7 +129,7 @@ class MysqlStore extends Store {
         set(connection, variables, "@bellwether_%1$s = @@SESSION.%1$s, SESSION %1$s = " + value);
     }
 
-    /** Has local times be those of UTC: where clocks are set back, one of them is two moments, and at another there is none. */
+    /** Has local times be those of UTC: where clocks are set back, one local time is two moments. */
     static void beInUtc(Connection connection) throws SQLException {
         change(connection, ZONE, "'+00:00'");
     }
