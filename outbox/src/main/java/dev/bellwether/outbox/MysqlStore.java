@@ -308,17 +308,13 @@ class MysqlStore extends Store {
         return millisSince("seen");
     }
 
-    private static String millisSince(String column) {
-        return NOW_MILLIS + " - " + millisOf(column);
-    }
-
-    private static String millisOf(String column) {
-        return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
+    private String millisSince(String column) {
+        return NOW_MILLIS + " - " + millis(column);
     }
 
     @Override
     String millis(String column) {
-        return millisOf(column);
+        return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000 AS SIGNED)";
     }
 
     @Override

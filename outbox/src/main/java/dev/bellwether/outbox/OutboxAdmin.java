@@ -265,32 +265,33 @@ public final class OutboxAdmin {
         }
     }
 
-    /** Each is locked before it is copied, so that of two who requeue it one finds it gone. */
+    /**
+     * Each is locked before it is copied, so that of two who requeue it one finds it gone. The ids that this draws hold
+     * up those behind them.
+     */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
         var store = Store.of(connection, table);
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
                 var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
-            return store.transaction(
-                    connection,
-                    () -> { // the ids that it draws hold up those behind them
-                        var count = 0;
-                        for (var id : ids) {
-                            lock.setLong(1, id);
-                            try (var found = lock.executeQuery()) {
-                                if (!found.next()) {
-                                    continue;
-                                }
-                            }
-                            requeue.setLong(1, id);
-                            requeue.executeUpdate();
-                            forget.setLong(1, id);
-                            forget.executeUpdate();
-                            count++;
+            return store.transaction(connection, () -> {
+                var count = 0;
+                for (var id : ids) {
+                    lock.setLong(1, id);
+                    try (var found = lock.executeQuery()) {
+                        if (!found.next()) {
+                            continue;
                         }
-                        wake(connection);
-                        return count;
-                    });
+                    }
+                    requeue.setLong(1, id);
+                    requeue.executeUpdate();
+                    forget.setLong(1, id);
+                    forget.executeUpdate();
+                    count++;
+                }
+                wake(connection);
+                return count;
+            });
         }
     }
 

@@ -304,25 +304,18 @@ class InboxTest {
         assertThat(stage.handle(stage.inbox, "old7")).isTrue();
     }
 
-    /** Whoever handles an event holds its row until the commit, and may take long. */
+    /** A consumer holds the row of its event until the commit, and may take long. */
     @ParameterizedTest
     @EnumSource
     void forgettingWaitsForNobodyWhoHandlesAnEventNow(Database kind) throws Exception {
         var stage = new Stage(kind);
         try (var handling = stage.begin()) {
             assertThat(stage.inbox.once(handling, "now", () -> {})).isTrue();
-            var impatient = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
-                var result = FaultyDatabase.call(stage.database, method, arguments);
-                if (result instanceof Connection connection) {
-                    try (var statement = connection.createStatement()) {
-                        statement.execute(
-                                kind == Database.POSTGRESQL
-                                        ? "SET lock_timeout = '1s'"
-                                        : "SET SESSION innodb_lock_wait_timeout = 1");
-                    }
-                }
-                return result;
-            });
+            var impatient = SummerTimeTest.with(
+                    stage.database,
+                    kind == Database.POSTGRESQL
+                            ? "SET lock_timeout = '1s'"
+                            : "SET SESSION innodb_lock_wait_timeout = 1");
             assertThat(stage.inbox.forget(impatient, Duration.ofMinutes(1))).isZero();
             handling.rollback();
         }

@@ -39,7 +39,8 @@ class SummerTimeTest {
         return with(database, "SET time_zone = '" + zone + "'");
     }
 
-    private static DataSource with(DataSource database, String... statements) {
+    /** Connections on which this has been said. */
+    static DataSource with(DataSource database, String... statements) {
         return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
             var result = FaultyDatabase.call(database, method, arguments);
             if (result instanceof Connection connection) {
@@ -122,7 +123,7 @@ class SummerTimeTest {
         }
     }
 
-    /** Sessions may be of another zone than this process, as a server's is UTC and an operator's machine is in Berlin. */
+    /** Sessions may be of another zone than this process: a server is set to UTC, and an operator sits in Berlin. */
     @ParameterizedTest
     @EnumSource(names = {"MARIADB", "MYSQL"})
     void whenSomethingWasIsToldAlikeInEveryZone(InboxTest.Database on) throws Exception {

@@ -82,8 +82,6 @@ public final class CandidacyMachine {
         void closed();
     }
 
-    private static final long NANOS_PER_MILLI = 1_000_000;
-
     private final Standing standing;
     private final Clock clock; // handed on to mandates; never read here
     private final Seat seat;
@@ -545,12 +543,12 @@ public final class CandidacyMachine {
         var lease = present();
         var wallMillis = Math.min(onTheWall(now, nanos), lease.endWallMillis());
         hardEndWallMillis = hardEndNanos == null ? wallMillis : Math.min(hardEndWallMillis, wallMillis);
-        var byTheWall = now.nanos() + (hardEndWallMillis - now.wallMillis()) * NANOS_PER_MILLI;
+        var byTheWall = now.nanos() + (hardEndWallMillis - now.wallMillis()) * Validity.NANOS_PER_MILLI;
         hardEndNanos = earlier(earlier(hardEndNanos, nanos), earlier(lease.endNanos(), byTheWall));
     }
 
     private static long onTheWall(Moment now, long nanos) {
-        return now.wallMillis() + (nanos - now.nanos()) / NANOS_PER_MILLI;
+        return now.wallMillis() + (nanos - now.nanos()) / Validity.NANOS_PER_MILLI;
     }
 
     private void endTerm(Moment now, LocalMandate ending, Cause cause, String detail) {

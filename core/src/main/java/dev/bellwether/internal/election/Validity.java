@@ -23,7 +23,7 @@ record Validity(
         long endNanos,
         long endWallMillis,
         long slackMillis) {
-    private static final long NANOS_PER_MILLI = 1_000_000;
+    static final long NANOS_PER_MILLI = 1_000_000;
 
     /*
      * The infrastructure keeps the seat for L by its clock, from its receipt, which is later than `since`. Our clock
