@@ -23,6 +23,11 @@ final class OrderRequest extends SeatRequest<Boolean> {
     }
 
     @Override
+    int tries() {
+        return TRIES_OF_AN_ORDER;
+    }
+
+    @Override
     SeatStep<Boolean> begin(long nowNanos) {
         return ask(false, nowNanos);
     }

@@ -17,11 +17,15 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class SeatRequest<T> {
     private static final int TRIES = 4;
+
+    /** Nobody repeats an order: it goes on while candidates write. */
+    static final int TRIES_OF_AN_ORDER = 20;
+
     private static final int READINGS = 6;
 
     final SeatMemory memory;
     private final Supplier<String> stamps;
-    private int tries = TRIES;
+    private int refused;
     private int readings = READINGS;
     private final Set<String> lookedAt = new HashSet<>();
     private boolean confirming;
@@ -43,6 +47,11 @@ abstract class SeatRequest<T> {
     /** Returns what of this goes first: a lease depends on the requests of who holds a seat, or gives it back. */
     Urgency urgency() {
         return Urgency.LOOK;
+    }
+
+    /** Returns how often this writes at most, while others are faster. A candidate comes again by itself. */
+    int tries() {
+        return TRIES;
     }
 
     /** Returns what is wanted first. */
@@ -97,14 +106,15 @@ abstract class SeatRequest<T> {
     /** A writing was refused, since the record is at another revision: at this one; negative if that was not said. */
     final SeatStep<T> outdated(long revision, long nowNanos) {
         doubted = tracked;
-        if (--tries == 0) {
+        if (++refused == tries()) {
             return SeatStep.failed(new UnavailableException("\"" + memory.election()
-                    + "\" is written faster than it is read: gave up after " + TRIES + " tries"));
+                    + "\" is written faster than it is read: gave up after " + refused + " tries"));
         }
         if (memory.traits().writeOnly()) {
             settleDoubt("");
             return guess(revision, nowNanos);
         }
+        readings = READINGS;
         return ask(false, nowNanos);
     }
 

@@ -60,6 +60,19 @@ class OrderRequestTest {
                 .isEqualTo(SeatStep.Kind.FAILED);
     }
 
+    @Test
+    void anOrderIsWrittenThoughCandidatesWriteAgainAndAgain() {
+        var request = order(Order.END);
+        request.begin(NOW);
+        for (var revision = 0; revision < 10; revision++) {
+            var found = new StoredRecord(revision, Instant.EPOCH, SeatRecord.ABSENT);
+            assertThat(request.read(found, 0, NOW).kind()).isEqualTo(SeatStep.Kind.WRITE);
+            assertThat(request.outdated(revision + 1, NOW).kind())
+                    .as("refused %d times", revision + 1)
+                    .isEqualTo(SeatStep.Kind.READ);
+        }
+    }
+
     /** Has it write, and lose the answer. */
     private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
         request.begin(NOW);
