@@ -112,6 +112,22 @@ class TroubleTest {
     }
 
     @Test
+    void aReadingWhoseConnectionBreaksIsAskedForOnceMore() {
+        try (var servers = EtcdServers.start(1);
+                var link = FaultProxy.to("127.0.0.1", servers.member(0).port())) {
+            var client = client(link);
+            assertThat(look(client)).succeedsWithin(PATIENCE);
+            for (var i = 0; i < 20; i++) {
+                link.cut();
+                var asked = client.read(RequestLimiter.Urgency.LOOK, "kv/range", "{\"key\":\"YQ==\"}", PATIENCE);
+                link.reset();
+                link.heal();
+                assertThat(asked).succeedsWithin(PATIENCE);
+            }
+        }
+    }
+
+    @Test
     void anOutageMakesNoMoreThanOneClientInPlaceOfTheOldOne() {
         try (var servers = EtcdServers.start(1);
                 var link = FaultProxy.to("127.0.0.1", servers.member(0).port())) {

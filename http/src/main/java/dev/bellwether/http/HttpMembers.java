@@ -163,7 +163,7 @@ public final class HttpMembers {
 
     /** Does the same in what is left of the time. */
     public <T> CompletableFuture<T> read(Urgency urgency, RequestTime time, Attempt<T> attempt) {
-        return pass(urgency, members.size(), time, attempt);
+        return pass(urgency, members.size(), time, onceMore(attempt));
     }
 
     /** Asks for something to be done; no answer means that it may have been done, or will be. */
@@ -184,6 +184,25 @@ public final class HttpMembers {
                 () -> attempt(tries, deadline, time, attempt),
                 () -> new UnavailableException(uri + " was not asked within " + Durations.show(time.left())
                         + ", because too many others came first"));
+    }
+
+    /** A server that has gone meanwhile, and is back, is found out by the next who uses a connection from before. */
+    private static <T> Attempt<T> onceMore(Attempt<T> attempt) {
+        return (member, time) -> {
+            var deadline = System.nanoTime() + time.left().toNanos();
+            return attempt.ask(member, time)
+                    .exceptionallyCompose(error -> hasBroken(error)
+                            ? attempt.ask(member, time.until(deadline))
+                                    .exceptionallyCompose(
+                                            again -> CompletableFuture.failedFuture(isOfNobody(again) ? error : again))
+                            : CompletableFuture.failedFuture(error));
+        };
+    }
+
+    private static boolean hasBroken(Throwable error) {
+        var cause = error instanceof CompletionException ? error.getCause() : error;
+        var why = cause instanceof UnavailableException ? cause.getCause() : null;
+        return why instanceof IOException && !isTimeout(why) && !(why instanceof ConnectException);
     }
 
     private <T> CompletableFuture<T> attempt(int tries, long deadline, RequestTime time, Attempt<T> attempt) {
