@@ -250,7 +250,7 @@ class ConsolePageTest {
             await(stand("tenant-%02d".formatted(i), "ann"));
         }
         open(console(backend));
-        browser.await(row("tenant-00"));
+        browser.await("document.body?.innerText.includes('40 of 40 elections, 0 vacant')");
         browser.evaluate(row("tenant-00") + ".focus()");
         for (var i = 0; i < 30; i++) {
             browser.press("ArrowDown", 40);
@@ -258,6 +258,25 @@ class ConsolePageTest {
         browser.await("document.activeElement.dataset.name === 'tenant-30'");
         browser.press("Enter", 13);
         browser.await("document.getElementById('near-name')?.textContent === 'tenant-30'");
+    }
+
+    @Test
+    void whatHasTheFocusKeepsItWhereverItsRowGoes() throws Exception {
+        for (var i = 0; i < 40; i++) {
+            await(stand("tenant-%02d".formatted(i), "ann"));
+        }
+        var last = stand(elections, "tenant-40", "ann");
+        await(last);
+        open(console(backend));
+        browser.await("document.body?.innerText.includes('41 of 41 elections, 0 vacant')");
+        browser.evaluate("scrollTo(0, document.body.scrollHeight)");
+        browser.await(row("tenant-40"));
+        browser.evaluate(row("tenant-40") + ".focus()");
+        last.close();
+        browser.await("document.body?.innerText.includes('41 elections, 1 vacant')");
+        browser.await("document.activeElement.dataset.name === 'tenant-40'");
+        browser.press("ArrowDown", 40);
+        browser.await("document.activeElement.dataset.name === 'tenant-00'"); // vacant ones come first
     }
 
     private Candidacy stand(String election, String id) {

@@ -120,15 +120,19 @@ export class ConsoleView {
     this.place();
   }
 
-  /** Of thousands of rows, only those exist that are seen. */
+  /** Of thousands of rows, only those exist that are seen, and the one that has the focus: it keeps that. */
   place() {
     const top = this.list.getBoundingClientRect().top;
     const first = Math.max(0, Math.floor(-top / ROW) - SPARE);
     const last = Math.min(this.shown.length, Math.ceil((innerHeight - top) / ROW) + SPARE);
-    const wanted = new Map();
-    for (let i = first; i < last; i++) {
-      wanted.set(this.shown[i].name, i);
+    const focused = document.activeElement;
+    const places = this.shown.slice(first, last).map((seat, i) => first + i);
+    const at = this.list.contains(focused) ? this.shown.findIndex(seat => seat.name === focused.dataset.name) : -1;
+    if (at >= 0 && !places.includes(at)) {
+      places.push(at);
+      places.sort((a, b) => a - b);
     }
+    const wanted = new Map(places.map(i => [this.shown[i].name, i]));
     for (const [name, row] of this.rows) {
       if (!wanted.has(name)) {
         row.item.remove();
@@ -144,6 +148,9 @@ export class ConsoleView {
         this.list.insertBefore(row.item, place);
       }
       before = row.item;
+    }
+    if (at >= 0 && document.activeElement !== focused) {
+      focused.focus({ preventScroll: true }); // an element that is moved loses it
     }
   }
 
@@ -181,7 +188,7 @@ export class ConsoleView {
     if (next) {
       const at = this.list.getBoundingClientRect().top + this.shown.indexOf(next) * ROW;
       if (at < 0 || at + ROW > innerHeight) {
-        scrollBy(0, step * ROW);
+        scrollBy(0, at < 0 ? at : at + ROW - innerHeight);
         this.place();
       }
       this.rows.get(next.name)?.title.focus();
