@@ -118,7 +118,7 @@ public interface Infrastructure extends AutoCloseable {
 
     /** Returns how long a test waits for what must happen. Only a failing test waits this long. */
     default Duration patience() {
-        return lease().multipliedBy(3).plusSeconds(20);
+        return lease().multipliedBy(3).plusSeconds(60);
     }
 
     /**

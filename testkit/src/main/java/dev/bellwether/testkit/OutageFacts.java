@@ -312,6 +312,14 @@ abstract class OutageFacts extends ListenerFacts {
         first.candidacy().close();
         var after = second.awaitLeads();
         assertThat(after.token()).isGreaterThan(before.token());
+        assertThat(first.events().entries())
+                .as("who led before may have been given the seat again")
+                .extracting(EventLog.Entry::event)
+                .filteredOn(LeadershipEvent.Acquired.class::isInstance)
+                .extracting(
+                        event -> ((LeadershipEvent.Acquired) event).mandate().token())
+                .isSorted()
+                .doesNotHaveDuplicates();
     }
 
     @Test
