@@ -215,8 +215,8 @@ class SeatTable {
     }
 
     /**
-     * Judges those releases whose rows could not be locked, whoever holds the seat for those who read: a claim of ours
-     * that hangs in its commit has locked the row, and shows its nonce to nobody.
+     * Judges those releases whose rows could not be locked, whatever a reading shows: a claim of ours that hangs in its
+     * commit has locked the row, and its nonce is not seen before the commit is done.
      */
     final void judgeLocked(Connection connection, Collection<Claim> claims, Map<String, Judged> judged)
             throws SQLException {
