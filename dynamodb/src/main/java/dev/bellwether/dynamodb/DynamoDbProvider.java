@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Set;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
+import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -30,26 +31,36 @@ public final class DynamoDbProvider implements ElectionsProvider {
     @Override
     public Backend connect(ConnectUri uri) {
         var settings = DynamoDbSettings.of(uri);
-        var client = client(settings);
-        try {
-            return LeaseStore.over(DynamoDbRecordStore.open(settings, client, client::close));
-        } catch (RuntimeException e) {
+        var http = connections();
+        var client = client(settings, http);
+        Runnable close = () -> {
             client.close();
+            http.close();
+        };
+        try {
+            return LeaseStore.over(DynamoDbRecordStore.open(settings, client, close));
+        } catch (RuntimeException e) {
+            close.run();
             throw e;
         }
     }
 
+    static ReplaceableConnections connections() {
+        return new ReplaceableConnections(() -> NettyNioAsyncHttpClient.builder()
+                .maxConcurrency(TableClient.MOST_UNDER_WAY)
+                .connectionTimeout(Duration.ofSeconds(2))
+                .tcpKeepAlive(true)
+                .build());
+    }
+
     /** It sends nothing again by itself: when that is worth it, core decides. */
-    static DynamoDbAsyncClient client(DynamoDbSettings settings) {
+    static DynamoDbAsyncClient client(DynamoDbSettings settings, SdkAsyncHttpClient http) {
         var builder = DynamoDbAsyncClient.builder()
                 .region(Region.of(settings.region()))
                 .overrideConfiguration(override -> override.retryStrategy(AwsRetryStrategy.doNotRetry()))
                 .asyncConfiguration(async ->
                         async.advancedOption(SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, Runnable::run))
-                .httpClientBuilder(NettyNioAsyncHttpClient.builder()
-                        .maxConcurrency(TableClient.MOST_UNDER_WAY)
-                        .connectionTimeout(Duration.ofSeconds(2))
-                        .tcpKeepAlive(true));
+                .httpClient(http);
         settings.endpoint().ifPresent(builder::endpointOverride);
         return builder.build();
     }

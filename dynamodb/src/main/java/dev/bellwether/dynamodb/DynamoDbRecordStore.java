@@ -49,6 +49,9 @@ final class DynamoDbRecordStore implements RecordStore {
     private static final long LONG_GONE_SECONDS = 60;
     private static final AttributeValue NONE = AttributeValue.fromNul(true);
 
+    /** Each list removes so many standbys that are gone: the next one goes on. */
+    private static final int MOST_CLEANED = 20;
+
     private final DynamoDbSettings settings;
     private final TableClient client;
     private final DynamoDbDoctor doctor;
@@ -218,7 +221,7 @@ final class DynamoDbRecordStore implements RecordStore {
                                         .keyConditionExpression(
                                                 "pk = :pk" + (beginning.isEmpty() ? "" : " AND begins_with(sk, :sk)"))
                                         .expressionAttributeValues(values)
-                                        .projectionExpression("sk, expires")
+                                        .projectionExpression("pk, sk, rev, expires")
                                         .consistentRead(parts == RecordKey.OF_SEAT))
                                 .items()
                                 .subscribe(items::add)
@@ -227,10 +230,11 @@ final class DynamoDbRecordStore implements RecordStore {
                         standing(all, parts), Optional.of(client.now().minus(CLOCK_STEP)), true));
     }
 
-    /** The keys whose time is not over. A process that sees others removes them a while later, if it may. */
+    /** The keys whose time is not over. A process that sees others removes some of them a while later, if it may. */
     private List<RecordKey> standing(Collection<Map<String, AttributeValue>> items, int parts) {
         var now = client.now().getEpochSecond();
         var standing = new ArrayList<RecordKey>();
+        var cleaned = 0;
         for (var item : items) {
             var expires = value(item, "expires").n();
             var left = expires == null ? 1 : Long.parseLong(expires) - now;
@@ -239,11 +243,23 @@ final class DynamoDbRecordStore implements RecordStore {
                     .toList());
             if (left > 0 && key.parts().size() == parts) {
                 standing.add(key);
-            } else if (left < -LONG_GONE_SECONDS) {
-                var unused = remove(key, PATIENCE);
+            } else if (left < -LONG_GONE_SECONDS && cleaned++ < MOST_CLEANED) {
+                clean(item);
             }
         }
         return standing;
+    }
+
+    /** Removes what was listed, unless it was written again meanwhile: what is listed may be old. */
+    private void clean(Map<String, AttributeValue> item) {
+        var unused = client.send(
+                Urgency.LIST,
+                "DeleteItem",
+                PATIENCE,
+                sdk -> sdk.deleteItem(delete -> delete.tableName(settings.table())
+                        .key(Map.of("pk", value(item, "pk"), "sk", value(item, "sk")))
+                        .conditionExpression("rev = :rev")
+                        .expressionAttributeValues(Map.of(":rev", value(item, "rev")))));
     }
 
     @Override

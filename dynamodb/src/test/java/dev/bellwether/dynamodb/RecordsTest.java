@@ -182,9 +182,10 @@ class RecordsTest {
     @Test
     void aWriteWithoutAnAnswerIsUnknownAndOurClientDoesNotSendItAgain() {
         try (var gateway = DynamoDbGateway.to(server);
+                var connections = DynamoDbProvider.connections();
                 var other = open("")) {
             var settings = DynamoDbSettings.of(ConnectUri.parse(gateway.uri(TABLE, "&create=true")));
-            var client = DynamoDbProvider.client(settings);
+            var client = DynamoDbProvider.client(settings, connections);
             try (var store = DynamoDbRecordStore.open(settings, client, client::close)) {
                 var session = store.session();
                 gateway.swallow("PutItem", 1);
@@ -360,6 +361,49 @@ class RecordsTest {
                     "no more than a hundred in a poll",
                     Duration.ofSeconds(2),
                     () -> gateway.count("GetItem") - reads <= 300);
+        }
+    }
+
+    /** Its list is read from a copy that may be old, and answered later still. */
+    @Test
+    void aStandbyThatCameBackIsNotRemovedByAListFromBefore() {
+        var standby = RecordKey.standby(key.election(), 0, "comes back");
+        try (var gateway = DynamoDbGateway.to(server);
+                var listing = client(gateway.endpoint(), AwsRetryStrategy.doNotRetry());
+                var store = open(gateway.uri(TABLE, "&create=true"), listing);
+                var other = open("")) {
+            now(other.put(standby, "one", Duration.ofMinutes(-2), PATIENCE));
+            pause();
+            gateway.change("Query", said -> {
+                now(other.put(standby, "two", Duration.ofMinutes(2), PATIENCE));
+                return said;
+            });
+            assertThat(now(store.list(List.of(key.election()), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .isEmpty();
+            Eventually.eventually("it is cleaned", PATIENCE, () -> gateway.count("DeleteItem") == 1);
+            Eventually.throughout(
+                    "it is listed",
+                    Duration.ofMillis(500),
+                    () -> now(other.list(List.of(key.election()), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys()
+                            .contains(standby));
+        }
+    }
+
+    @Test
+    void aListRemovesAFewOfThoseThatAreGone() {
+        try (var gateway = DynamoDbGateway.to(server);
+                var counted = client(gateway.endpoint(), AwsRetryStrategy.doNotRetry());
+                var store = open(gateway.uri(TABLE, "&create=true"), counted)) {
+            for (var i = 0; i < 30; i++) {
+                now(store.put(RecordKey.standby(key.election(), 0, "c" + i), "gone", Duration.ofMinutes(-2), PATIENCE));
+            }
+            now(store.list(List.of(key.election()), RecordKey.OF_STANDBY, PATIENCE));
+            Eventually.eventually("some are removed", PATIENCE, () -> gateway.count("DeleteItem") == 20);
+            Eventually.throughout("no more than that", Duration.ofMillis(300), () -> gateway.count("DeleteItem") == 20);
+            now(store.list(List.of(key.election()), RecordKey.OF_STANDBY, PATIENCE));
+            Eventually.eventually("the others too", PATIENCE, () -> gateway.count("DeleteItem") == 30);
         }
     }
 

@@ -16,6 +16,7 @@ import dev.bellwether.fixtures.DynamoDbServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
@@ -25,8 +26,12 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.KeyManagerFactory;
@@ -43,6 +48,8 @@ import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.core.exception.SdkClientException;
+import software.amazon.awssdk.http.async.AsyncExecuteRequest;
+import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -55,6 +62,8 @@ class TroubleTest {
     private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofMinutes(2));
     private static final String KEYS = "\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"S\"}],"
             + "\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}],\"BillingMode\":\"PAY_PER_REQUEST\"";
+
+    private static final int READERS = 6;
 
     @SuppressWarnings("NullAway.Init")
     private static DynamoDbServer server;
@@ -361,6 +370,73 @@ class TroubleTest {
     }
 
     // ---------------------------------------------------------------- what becomes of a leader
+
+    /** As a balancer, or a gateway, forgets what went through it. */
+    @Test
+    void connectionsThatWereForgottenOnTheWayCostOneTryAndNoLeadership() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var elections = Elections.connect(DynamoDbServer.uri(link.port(), "kept", "&create=true"));
+                var leader = elections.stand("kept", CandidacyConfig.ofLease(Duration.ofSeconds(10)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            readAtOnce(elections, link);
+            link.abandon();
+            Eventually.throughout("the same mandate is valid", Duration.ofSeconds(15), mandate::isValid);
+        }
+    }
+
+    @Test
+    void connectionsThatAreLeftAreClosedWhenNothingIsUnderWayOnThem() {
+        var pools = new CopyOnWriteArrayList<FakePool>();
+        try (var connections = new ReplaceableConnections(() -> {
+            var made = new FakePool();
+            pools.add(made);
+            return made;
+        })) {
+            var request = AsyncExecuteRequest.builder().build();
+            connections.execute(request).complete(null);
+            var slow = connections.execute(request);
+            Eventually.eventually("another pool is made", PATIENCE, () -> {
+                connections.execute(request).cancel(true);
+                return pools.size() > 1;
+            });
+            connections.execute(request).cancel(true);
+            assertThat(pools).as("one without an answer stays").hasSize(2);
+            assertThat(pools.get(0).closed).isFalse();
+            slow.complete(null);
+            Eventually.eventually("the first is closed", PATIENCE, () -> pools.get(0).closed);
+            assertThat(pools.get(1).closed).isFalse();
+        }
+        assertThat(pools.get(1).closed).isTrue();
+    }
+
+    private static final class FakePool implements SdkAsyncHttpClient {
+        private volatile boolean closed;
+
+        @Override
+        public CompletableFuture<Void> execute(AsyncExecuteRequest request) {
+            return new CompletableFuture<>();
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+    }
+
+    /** Leaves as many connections behind as there are readers, since each of them waits. */
+    private static void readAtOnce(Elections elections, FaultProxy link) throws Exception {
+        var readers = Executors.newFixedThreadPool(READERS);
+        try {
+            link.delay(Duration.ofMillis(200));
+            readers.invokeAll(Collections.nCopies(
+                            READERS, () -> elections.election("kept").leader()))
+                    .forEach(read -> assertThat(read).succeedsWithin(PATIENCE));
+            link.heal();
+        } finally {
+            readers.shutdown();
+        }
+        assertThat(link.connections()).isGreaterThanOrEqualTo(READERS);
+    }
 
     @Test
     void whenTheStoreHasForgottenALeaderNobodyLeadsBesideItAndTokensRise() throws Exception {

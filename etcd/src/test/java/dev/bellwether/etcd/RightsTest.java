@@ -236,12 +236,16 @@ class RightsTest {
                 var leader = leading.stand("seen", CONFIG)) {
             assertThat(leader.await(PATIENCE)).isPresent();
             assertThat(elections.election("seen").leader()).isPresent();
-            var refused = elections.stand("unseen", CONFIG);
-            Eventually.eventually(
-                    "it fails", PATIENCE, () -> refused.status().failure().isPresent());
-            assertThat(refused.status().failure().orElseThrow())
-                    .isInstanceOf(AccessRefusedException.class)
-                    .hasMessageContaining("user \"reader\"");
+            for (var election : List.of("unseen", "seen")) { // vacant, and led by another
+                var refused = elections.stand(election, CONFIG);
+                Eventually.eventually(
+                        "it fails in " + election,
+                        PATIENCE,
+                        () -> refused.status().failure().isPresent());
+                assertThat(refused.status().failure().orElseThrow())
+                        .isInstanceOf(AccessRefusedException.class)
+                        .hasMessageContaining("user \"reader\"");
+            }
         }
     }
 

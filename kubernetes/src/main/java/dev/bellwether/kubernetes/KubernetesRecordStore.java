@@ -123,7 +123,7 @@ final class KubernetesRecordStore implements RecordStore {
         var spec = lease.spec();
         if (key.parts().size() == RecordKey.OF_SEAT) {
             labels.ifPresent(all -> all.seen(
-                    key.election(), record.map(KubernetesRecordStore::holder).orElse("")));
+                    key.election(), record.map(KubernetesRecordStore::holder).orElse(""), lease.revision()));
         }
         return record.map(text ->
                         new Found(text.isEmpty() ? What.DELETED : What.TEXT, lease.revision(), spec.renewed(), text))
@@ -148,15 +148,13 @@ final class KubernetesRecordStore implements RecordStore {
     @Override
     public CompletionStage<Written> write(
             RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
-        return write(urgency, key, expected, next(key, draft), timeout).thenApply(written -> {
-            var fields = Fields.parse(draft.text());
-            var isGrant =
-                    !holder(draft.text()).isEmpty() && fields.text("since").isEmpty();
-            if (written.done() && isGrant && key.parts().size() == RecordKey.OF_SEAT) {
-                labels.ifPresent(all -> all.taken(key.election(), fields.text("nonce")));
-            }
-            return written;
-        });
+        var holder = holder(draft.text());
+        var isGrant =
+                !holder.isEmpty() && Fields.parse(draft.text()).text("since").isEmpty();
+        if (isGrant && key.parts().size() == RecordKey.OF_SEAT) {
+            labels.ifPresent(all -> all.asks(key.election(), holder));
+        }
+        return write(urgency, key, expected, next(key, draft), timeout);
     }
 
     /*

@@ -30,13 +30,18 @@ final class PodLabels {
 
     private final KubernetesClient client;
     private final String pod;
-    private final Map<String, String> held = new ConcurrentHashMap<>(); // nonce, by election
+    private final Map<String, Term> held = new ConcurrentHashMap<>(); // by election
+    /** Under which nonce this process has asked for a seat, and not seen yet whether it has it; by election. */
+    private final Map<String, String> asked = new ConcurrentHashMap<>();
     /** How long the next try waits, by election, where the last one failed. */
     private final Map<String, Duration> pauses = new HashMap<>(); // guarded by this
 
     private final Set<String> pending = new HashSet<>(); // elections that are tried again later; guarded by this
     private CompletableFuture<Boolean> last = CompletableFuture.completedFuture(true); // guarded by this
     private volatile boolean closed;
+
+    /** A seat that this process took under this nonce, at this revision. */
+    private record Term(String nonce, long revision) {}
 
     PodLabels(KubernetesClient client, String pod) {
         this.client = client;
@@ -55,16 +60,19 @@ final class PodLabels {
         }
     }
 
-    /** This process took the seat under this nonce. */
-    void taken(String election, String nonce) {
-        held.put(election, nonce);
-        update(election);
+    /** This process takes the seat under this nonce. Whether it has it will be seen, also if the answer is lost. */
+    void asks(String election, String nonce) {
+        asked.put(election, nonce);
     }
 
-    /** The seat is held under this nonce; empty if it is not held. */
-    void seen(String election, String nonce) {
+    /** At this revision the seat is held under this nonce; empty if it is not held. What is seen may be old. */
+    void seen(String election, String nonce, long revision) {
         var ours = held.get(election);
-        if (ours != null && !ours.equals(nonce) && held.remove(election, ours)) {
+        if (ours != null && !ours.nonce.equals(nonce) && revision >= ours.revision && held.remove(election, ours)) {
+            update(election);
+        }
+        if (asked.remove(election, nonce)) {
+            held.put(election, new Term(nonce, revision));
             update(election);
         }
     }

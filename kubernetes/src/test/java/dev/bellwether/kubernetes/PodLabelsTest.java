@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,6 +65,64 @@ class PodLabelsTest {
                             "pod-0 " + LABEL + "null}}}",
                             "pod-1 " + LABEL + "null}}}"));
         }
+    }
+
+    @Test
+    void aLeaderWhoseClaimWasCarriedOutWithoutAnAnswerHasItAsSoonAsThatIsRead() {
+        var written = new AtomicReference<>("");
+        try (var stub = new StubServer(request -> {
+                    if (request.method().equals("POST")) {
+                        written.set(usual(request).body());
+                        return Reply.failure(500, "InternalError", "etcdserver: request timed out", "{}");
+                    }
+                    return isOfOne(request) ? Reply.of(200, String.valueOf(written.get())) : usual(request);
+                });
+                var store = open(stub)) {
+            assertThat(store.write(KEY, 0, held("n-1", 0), Urgency.KEEP, PATIENCE))
+                    .failsWithin(PATIENCE);
+            assertThat(store.read(KEY, Urgency.LOOK, PATIENCE)
+                            .toCompletableFuture()
+                            .join()
+                            .revision())
+                    .isEqualTo(8);
+            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
+        }
+    }
+
+    /** As the answer to a list that was made before the claim, and comes after it. */
+    @Test
+    void whatIsFromBeforeTheClaimTakesItFromNobody() {
+        var former = new AtomicReference<>("");
+        try (var stub = new StubServer(
+                        request -> isOfOne(request) ? Reply.of(200, String.valueOf(former.get())) : usual(request));
+                var store = open(stub)) {
+            store.write(KEY, 0, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            former.set(usual(stub.requests().get(stub.requests().size() - 1)).body());
+            assertThat(take(store, 8, "n-1")).isEqualTo(9);
+            assertThat(store.read(KEY, Urgency.LOOK, PATIENCE)
+                            .toCompletableFuture()
+                            .join()
+                            .revision())
+                    .isEqualTo(8);
+            // Labels are set one after the other: one that is taken off would come before these.
+            store.write(RecordKey.seat("audit"), 0, held("n-2", 0), Urgency.KEEP, PATIENCE)
+                    .toCompletableFuture()
+                    .join();
+            var audit = LABEL.replace("billing", "audit");
+            eventually(
+                    stub,
+                    List.of(
+                            "pod-1 " + LABEL + "\"true\"}}}",
+                            "pod-0 " + LABEL + "null}}}",
+                            "pod-1 " + audit + "\"true\"}}}",
+                            "pod-0 " + audit + "null}}}"));
+        }
+    }
+
+    private static boolean isOfOne(Request request) {
+        return request.method().equals("GET") && request.uri().contains("/leases/");
     }
 
     @Test

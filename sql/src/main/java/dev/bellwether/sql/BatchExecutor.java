@@ -151,6 +151,10 @@ final class BatchExecutor {
         if (!due.isEmpty()) {
             giveSigns(due, now);
         }
+        var departed = presences.departed(now);
+        if (!departed.isEmpty()) {
+            strikeOff(departed, now);
+        }
     }
 
     private long nextPollNanos() {
@@ -188,6 +192,24 @@ final class BatchExecutor {
         }
     }
 
+    /** Their releases have failed, and are not sent again. */
+    private void strikeOff(List<Claim> departed, long nowNanos) {
+        try {
+            session.use(PATIENCE, connection -> {
+                seats.strike(connection, departed);
+                return true;
+            });
+            departed.forEach(presences::struck);
+        } catch (SQLException e) {
+            log.debug(
+                    "{} candidates that have left {} are listed for a while: {}",
+                    departed.size(),
+                    source,
+                    source.redact(String.valueOf(e.getMessage())));
+            departed.forEach(claim -> presences.forget(claim, seats.presence(claim), nowNanos));
+        }
+    }
+
     private void enrol(Duration patience, List<Claim> claims, long nowNanos) throws SQLException {
         session.use(patience, connection -> {
             seats.enrol(connection, claims);
@@ -209,7 +231,7 @@ final class BatchExecutor {
 
     private void strike() {
         for (var claim = leaving.poll(); claim != null; claim = leaving.poll()) {
-            presences.strike(claim);
+            presences.leave(claim, System.nanoTime());
         }
     }
 
@@ -381,6 +403,7 @@ final class BatchExecutor {
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
             var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
+            claims.forEach(presences::struck);
             tell(outcome);
             round.forEach(release -> {
                 var judged = outcome.of(release.claim().election());

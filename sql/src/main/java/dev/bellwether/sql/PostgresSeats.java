@@ -30,7 +30,8 @@ final class PostgresSeats extends SeatTable {
      * which may be older than a lock that somebody else holds.
      *
      * FOR UPDATE, taken before a token rises, waits for a guard's FOR KEY SHARE (or rather, with SKIP LOCKED, finds
-     * nothing); FOR NO KEY UPDATE, taken before a renewal, does not.
+     * nothing); FOR NO KEY UPDATE, taken before a renewal, does not. A release takes FOR KEY SHARE on what is not its
+     * own, to find a claim of ours that hangs in its commit: that alone has FOR UPDATE, and no renewal is disturbed.
      *
      * A token that was handed out, or a lease that was extended, must survive a crash of the server, so we commit
      * synchronously even where the user does not; and with a synchronous standby, a fail-over to it, which "local"
@@ -104,11 +105,14 @@ final class PostgresSeats extends SeatTable {
                 + " a.candidate),"
                 + " ours AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
                 + " WHERE e.nonce = a.nonce AND e.expires_at > {now} FOR NO KEY UPDATE OF e SKIP LOCKED),"
+                + " others AS (SELECT e.election FROM {e} e JOIN asked a ON e.election = a.election"
+                + " WHERE e.nonce IS DISTINCT FROM a.nonce OR e.expires_at <= {now}"
+                + " FOR KEY SHARE OF e SKIP LOCKED),"
                 + " vacated AS (UPDATE {e} e SET candidate = NULL, nonce = NULL, stand_down = 0 FROM ours o"
                 + " WHERE e.election = o.election RETURNING e.*)"
                 + " SELECT " + COLUMNS + ", true, " + notify + " FROM vacated e, durable"
                 + " UNION ALL SELECT " + COLUMNS
-                + ", false, CAST(NULL AS text) FROM {e} e JOIN asked a ON e.election = a.election"
+                + ", false, CAST(NULL AS text) FROM {e} e JOIN others o ON e.election = o.election"
                 + " WHERE e.election NOT IN (SELECT v.election FROM vacated v)");
         probe = "SELECT pg_notify('" + channel + "', '" + announcer + "'), pg_backend_pid()";
         announce = fill("SELECT " + notify + " FROM {e} e WHERE e.election = ANY (?)");
@@ -230,14 +234,7 @@ final class PostgresSeats extends SeatTable {
             texts(statement, 3, claims.stream().map(Claim::candidate).toList());
             told = judge(statement, judged);
         }
-        for (var claim : claims) {
-            var one = judged.get(claim.election());
-            if (one == null) {
-                judged.put(claim.election(), new Judged(Verdict.REFUSED, SeatRow.unheld(claim.election())));
-            } else if (one.verdict() == Verdict.REFUSED && one.row().isHeldUnder(claim.nonce())) {
-                judged.put(claim.election(), new Judged(Verdict.UNKNOWN, one.row())); // locked by somebody else
-            }
-        }
+        judgeLocked(connection, claims, judged);
         return new Outcome(judged, List.of(), told);
     }
 

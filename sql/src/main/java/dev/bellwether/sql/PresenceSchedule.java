@@ -1,16 +1,24 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.spi.Claim;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
- * Who of this process is listed as a candidate, and when to give the next sign of them. Confined to the queue's thread.
+ * Who of this process is listed as a candidate, and when to give the next sign of them; and who has left, and may be
+ * listed still. Confined to the queue's thread.
  */
 final class PresenceSchedule {
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     private final Map<Entry, Sign> signs = new LinkedHashMap<>();
+    /** Those who have left, until they are struck off the list. */
+    private final Map<Entry, Departure> departed = new LinkedHashMap<>();
 
     private record Entry(String election, String candidate) {
         static Entry of(Claim claim) {
@@ -19,6 +27,9 @@ final class PresenceSchedule {
     }
 
     private record Sign(Claim claim, long nextNanos) {}
+
+    /** One that left at that time is to be struck off at this, and if that fails, again so much later. */
+    private record Departure(Claim claim, long leftNanos, long dueNanos, long pauseNanos) {}
 
     /** Returns those of the claimants that are due to give a sign, the new ones included. */
     List<Claim> due(Collection<Claim> claims, long nowNanos) {
@@ -43,18 +54,50 @@ final class PresenceSchedule {
     /** Notes when the next sign is to be given. */
     void next(Claim claim, long nanos) {
         signs.put(Entry.of(claim), new Sign(claim, nanos));
+        departed.remove(Entry.of(claim));
     }
 
-    void strike(Claim claim) {
+    /** It has left: no further sign is given, and its release should strike it off the list. */
+    void leave(Claim claim, long nowNanos) {
         signs.remove(Entry.of(claim));
+        departed.put(Entry.of(claim), new Departure(claim, nowNanos, nowNanos + FIRST_PAUSE_NANOS, FIRST_PAUSE_NANOS));
     }
 
-    /** Returns the earlier of the given time and that of the next sign. */
+    /** It is off the list. */
+    void struck(Claim claim) {
+        departed.remove(Entry.of(claim));
+    }
+
+    /** Returns those who have left, and should have been struck off by now. They are due again later. */
+    List<Claim> departed(long nowNanos) {
+        var due = departed.values().stream()
+                .filter(one -> nowNanos - one.dueNanos >= 0)
+                .toList();
+        for (var one : due) {
+            var twice = Math.min(2 * one.pauseNanos, LONGEST_PAUSE_NANOS);
+            departed.put(
+                    Entry.of(one.claim), new Departure(one.claim, one.leftNanos, nowNanos + one.pauseNanos, twice));
+        }
+        return due.stream().map(Departure::claim).toList();
+    }
+
+    /** Forgets one that has left, if that is so long ago that nobody lists it any more. */
+    void forget(Claim claim, Duration presence, long nowNanos) {
+        departed.computeIfPresent(
+                Entry.of(claim), (same, one) -> nowNanos - one.leftNanos > presence.toNanos() ? null : one);
+    }
+
+    /** Returns the earlier of the given time and that of the next sign, or of striking somebody off. */
     long earliest(long nanos) {
         var earliest = nanos;
         for (var sign : signs.values()) {
             if (sign.nextNanos - earliest < 0) {
                 earliest = sign.nextNanos;
+            }
+        }
+        for (var one : departed.values()) {
+            if (one.dueNanos - earliest < 0) {
+                earliest = one.dueNanos;
             }
         }
         return earliest;

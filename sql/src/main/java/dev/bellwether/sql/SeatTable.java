@@ -41,6 +41,7 @@ class SeatTable {
 
     static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at, "
             + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed, " + TOP + ", e.note";
+    private static final String STRIKE = "DELETE FROM {c} WHERE election = ? AND candidate = ?";
     private static final int CHUNK = 500;
 
     private final Dialect dialect;
@@ -191,11 +192,7 @@ class SeatTable {
         transact(connection, () -> {
             var locked = select(connection, elections, dialect.lockToRenew());
             for (var claim : claims) {
-                update(
-                        connection,
-                        "DELETE FROM {c} WHERE election = ? AND candidate = ?",
-                        claim.election(),
-                        claim.candidate());
+                update(connection, STRIKE, claim.election(), claim.candidate());
                 var row = locked.get(claim.election());
                 if (row == null) {
                     continue;
@@ -213,15 +210,28 @@ class SeatTable {
                 }
             }
         });
-        for (var claim : claims) {
-            if (!judged.containsKey(claim.election())) {
-                var row = orUnheld(read(connection, List.of(claim.election())).get(claim.election()), claim.election());
-                judged.put(
-                        claim.election(),
-                        new Judged(row.isHeldUnder(claim.nonce()) ? Verdict.UNKNOWN : Verdict.REFUSED, row));
-            }
-        }
+        judgeLocked(connection, claims, judged);
         return new Outcome(judged, news, false);
+    }
+
+    /**
+     * Judges those releases whose rows could not be locked, whatever a reading shows: a claim of ours that hangs in its
+     * commit has locked the row, and its nonce is not seen before the commit is done.
+     */
+    final void judgeLocked(Connection connection, Collection<Claim> claims, Map<String, Judged> judged)
+            throws SQLException {
+        var missed = claims.stream()
+                .map(Claim::election)
+                .filter(election -> !judged.containsKey(election))
+                .toList();
+        if (missed.isEmpty()) {
+            return;
+        }
+        var rows = read(connection, missed);
+        for (var election : missed) {
+            var row = rows.get(election);
+            judged.put(election, new Judged(row == null ? Verdict.REFUSED : Verdict.UNKNOWN, orUnheld(row, election)));
+        }
     }
 
     /** Reads rows without locking them. An election that was never claimed has none. */
@@ -350,6 +360,13 @@ class SeatTable {
                 statement.executeBatch();
             }
         });
+    }
+
+    /** Lists these candidates no more. */
+    void strike(Connection connection, Collection<Claim> claims) throws SQLException {
+        for (var claim : claims) {
+            update(connection, STRIKE, claim.election(), claim.candidate());
+        }
     }
 
     /** Forgets candidates who gave no sign for their presence. */

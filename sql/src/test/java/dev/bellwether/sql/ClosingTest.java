@@ -23,10 +23,10 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is left of those who close, orders that meet a lock, and leases of months. */
 class ClosingTest {
@@ -48,11 +48,13 @@ class ClosingTest {
                 "jdbc:sqlite:" + folder.resolve("closing.db"));
     }
 
-    @Test
-    void whoClosesDuringAnOutageIsNotListedForTheLifeOfTheProcess() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"PT0.5S", "PT10M"})
+    void whoClosesDuringAnOutageIsNotListedForTheLifeOfTheProcess(String presence) throws Exception {
         var server = PostgresServer.shared();
         try (var link = FaultProxy.to("127.0.0.1", server.port());
-                var elections = Elections.connect(PostgresServer.uri(link.port()) + "&bellwether.presence=PT0.5S");
+                var elections =
+                        Elections.connect(PostgresServer.uri(link.port()) + "&bellwether.presence=" + presence);
                 var observers = Elections.connect(server.uri());
                 var stays = elections.stand(
                         election,

@@ -335,6 +335,40 @@ class PostgresFaultTest {
         }
     }
 
+    /** As on a disk that is stalled, or while a synchronous standby is away. */
+    @Test
+    void aClaimThatHangsInItsCommitIsReleasedInTheEndAndNotDeniedBefore() throws Exception {
+        var table = "slow_" + UUID.randomUUID().toString().substring(0, 8);
+        var key = table.hashCode();
+        var lease = Duration.ofSeconds(3);
+        try (var store = (LeaseStore) ConnectUri.parse(server.uri() + "&bellwether.table=" + table)
+                        .connect();
+                var gate = server.connect()) {
+            execute("CREATE FUNCTION " + table + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN LOOP BEGIN"
+                    + " PERFORM pg_advisory_xact_lock_shared(" + key + "); RETURN NULL;"
+                    + " EXCEPTION WHEN query_canceled OR lock_not_available THEN NULL; END; END LOOP; END $$");
+            execute("CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON " + table + " DEFERRABLE INITIALLY DEFERRED"
+                    + " FOR EACH ROW WHEN (NEW.token > OLD.token) EXECUTE FUNCTION " + table + "()");
+            gate.setAutoCommit(false);
+            try (var statement = gate.createStatement()) {
+                statement.execute("SELECT pg_advisory_xact_lock(" + key + ")");
+            }
+            var claim = new Claim(election, "c", UUID.randomUUID().toString(), lease, lease, 0, Map.of());
+            assertThat(store.acquire(claim).toCompletableFuture()).failsWithin(PATIENCE);
+            assertThat(store.release(claim).toCompletableFuture())
+                    .as("it may be carried out yet")
+                    .failsWithin(PATIENCE);
+            gate.rollback();
+            Eventually.eventually("it is carried out, and then released", PATIENCE, () -> {
+                try {
+                    return store.release(claim).toCompletableFuture().join().granted();
+                } catch (CompletionException e) {
+                    return false; // it hangs still
+                }
+            });
+        }
+    }
+
     private HikariDataSource pool(int size) {
         var config = new HikariConfig();
         config.setJdbcUrl(server.uri());

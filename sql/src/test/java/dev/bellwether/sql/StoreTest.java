@@ -346,6 +346,32 @@ class StoreTest {
         assertThat(read().leader().orElseThrow().candidate()).isEqualTo("second");
     }
 
+    /** A claim that hangs in its commit has locked the row, and shows its nonce to nobody. */
+    @ParameterizedTest
+    @MethodSource("databases")
+    void aReleaseIsNotAnsweredWhileAnotherTransactionMayGrantTheSeat(String database) throws Exception {
+        open(database);
+        var claim = claim("first");
+        acquire(claim);
+        join(store.release(claim));
+        if (!database.startsWith("jdbc:sqlite:")) { // which locks no rows
+            try (var connection = DriverManager.getConnection(uri);
+                    var statement = connection.createStatement()) {
+                connection.setAutoCommit(false);
+                statement
+                        .executeQuery(
+                                "SELECT 1 FROM bellwether_election WHERE election = '" + election + "' FOR UPDATE")
+                        .close();
+                assertThat(store.release(claim("second")).toCompletableFuture())
+                        .failsWithin(PATIENCE)
+                        .withThrowableThat()
+                        .withMessageContaining("is locked by another transaction");
+                connection.rollback();
+            }
+        }
+        assertThat(join(store.release(claim("second"))).granted()).isFalse();
+    }
+
     @ParameterizedTest
     @MethodSource("databases")
     void deletingKeepsTheRowTheHolderAndTheToken(String database) throws Exception {

@@ -14,11 +14,13 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
@@ -44,6 +46,8 @@ final class LeaseSessions {
 
     private static final int FEWEST = 16;
     private static final long TIDIED_NANOS = 1_000_000_000L;
+    /** A right that is missing may be granted again. */
+    private static final long BARRED_NANOS = TimeUnit.MINUTES.toNanos(5);
 
     private final RecordStore store;
     private final Seats seats;
@@ -58,7 +62,8 @@ final class LeaseSessions {
     private final Set<RecordKey> ended = ConcurrentHashMap.newKeySet();
 
     private volatile long tidiedNanos;
-    private volatile boolean barred;
+    /** Until when no session is tried, after one was refused; empty if none was. */
+    private volatile OptionalLong barredUntilNanos = OptionalLong.empty();
 
     /**
      * Makes the sessions of a process; none yet.
@@ -151,7 +156,7 @@ final class LeaseSessions {
             if (present != null && !present.over && !present.members.isEmpty()) {
                 return present;
             }
-            if (barred || !store.traits().sharesAmong(apart(length, due))) {
+            if (isBarred() || !store.traits().sharesAmong(apart(length, due))) {
                 return null;
             }
             apart.remove(length);
@@ -161,6 +166,11 @@ final class LeaseSessions {
             }
             return present;
         }
+    }
+
+    private boolean isBarred() {
+        var until = barredUntilNanos;
+        return until.isPresent() && clock.nanos() - until.getAsLong() < 0;
     }
 
     /** Returns how many were asked for within a lease, these included: not all are due at once. */
@@ -326,15 +336,17 @@ final class LeaseSessions {
             });
         }
 
-        /** One who may write its seats, and no session, goes on without. */
+        /** One who may write its seats, and no session, goes on without for a while. */
         private boolean isRefused(RuntimeException error) {
             var refused = error instanceof ElectionException && !(error instanceof UnavailableException);
-            if (refused && !barred) {
-                barred = true;
-                log.info(
-                        "{}: each lease is renewed alone, because no session can be written: {}",
-                        store.describe(),
-                        error.getMessage());
+            if (refused) {
+                if (barredUntilNanos.isEmpty()) {
+                    log.info(
+                            "{}: each lease is renewed alone, because no session can be written: {}",
+                            store.describe(),
+                            error.getMessage());
+                }
+                barredUntilNanos = OptionalLong.of(clock.nanos() + BARRED_NANOS);
             }
             return refused;
         }

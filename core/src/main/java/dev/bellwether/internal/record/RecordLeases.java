@@ -1,5 +1,6 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
@@ -51,11 +52,16 @@ public final class RecordLeases implements LeaseStore {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final long CLOSE_SECONDS = 2;
     private static final int MANY = 100;
+    /** So many elections of a list are read at a time. */
+    private static final int PORTION = 64;
+    /** For this part of a lease a claim waits for the first sign of its candidate. */
+    private static final int SIGNED_SOON = 10;
 
     private final RecordStore store;
     private final Seats seats;
     private final LeaseSessions sessions;
     private final Standbys standbys;
+    private final Function<Duration, Executor> later;
     /** Candidates that are being removed from the list: {@link #close} waits a while for them. */
     private final Map<Long, CompletableFuture<?>> leaving = new ConcurrentHashMap<>();
 
@@ -79,6 +85,7 @@ public final class RecordLeases implements LeaseStore {
     /** Makes them with what runs a task so much later. */
     RecordLeases(RecordStore store, Clock clock, Supplier<String> stamps, Function<Duration, Executor> later) {
         this.store = store;
+        this.later = later;
         seats = new Seats(store, clock, stamps);
         sessions = new LeaseSessions(store, seats, clock, stamps);
         standbys = new Standbys(store, clock, later);
@@ -170,8 +177,31 @@ public final class RecordLeases implements LeaseStore {
     @Override
     public CompletionStage<Answer> acquire(Claim claim) {
         sessions.tidy();
-        var isNew = standbys.enrol(claim);
-        return seats.acquire(claim, isNew).thenApply(this::withPriority);
+        var first = standbys.enrol(claim);
+        return seats.acquire(claim, first.isPresent())
+                .thenCompose(answer -> first.isPresent() && !answer.granted()
+                        ? unlessRefused(claim, answer, first.get())
+                        : CompletableFuture.completedFuture(answer))
+                .thenApply(this::withPriority);
+    }
+
+    /**
+     * While another leads, the first claim of a candidate only reads. Whether it may write as well, its first sign
+     * tells: else it would be found when the seat is vacant, and nobody would lead. One that is not answered soon tells
+     * nothing.
+     */
+    private CompletableFuture<Answer> unlessRefused(
+            Claim claim, Answer answer, CompletableFuture<Optional<AccessRefusedException>> signed) {
+        var soon = new CompletableFuture<Optional<AccessRefusedException>>();
+        if (!signed.isDone()) {
+            later.apply(claim.lease().dividedBy(SIGNED_SOON)).execute(() -> soon.complete(Optional.empty()));
+        }
+        return signed.applyToEither(soon, refusal -> {
+            if (refusal.isPresent()) {
+                throw refusal.get();
+            }
+            return answer;
+        });
     }
 
     @Override
@@ -311,17 +341,31 @@ public final class RecordLeases implements LeaseStore {
             if (store.traits().writeOnly()) {
                 return CompletableFuture.completedFuture(elections);
             }
-            var listed = elections.stream()
-                    .map(election -> seats.read(election)
-                            .handle((observed, error) ->
-                                    isListed(observed, error) ? Optional.of(election) : Optional.<String>empty()))
-                    .toList();
-            return CompletableFuture.allOf(listed.toArray(CompletableFuture[]::new))
-                    .thenApply(done -> listed.stream()
-                            .map(CompletableFuture::join)
-                            .flatMap(Optional::stream)
-                            .toList());
+            var listed = new ArrayList<String>();
+            var read = CompletableFuture.completedFuture(listed);
+            for (var from = 0; from < elections.size(); from += PORTION) {
+                var portion = elections.subList(from, Math.min(elections.size(), from + PORTION));
+                read = read.thenCompose(done -> listed(portion)).thenApply(found -> {
+                    listed.addAll(found);
+                    return listed;
+                });
+            }
+            return read.thenApply(List::copyOf);
         });
+    }
+
+    /** Returns those that were not deleted. Each is asked for with its whole time, so that these must not be many. */
+    private CompletableFuture<List<String>> listed(List<String> elections) {
+        var listed = elections.stream()
+                .map(election -> seats.read(election)
+                        .handle((observed, error) ->
+                                isListed(observed, error) ? Optional.of(election) : Optional.<String>empty()))
+                .toList();
+        return CompletableFuture.allOf(listed.toArray(CompletableFuture[]::new))
+                .thenApply(done -> listed.stream()
+                        .map(CompletableFuture::join)
+                        .flatMap(Optional::stream)
+                        .toList());
     }
 
     /** One record that cannot be read hides none of its neighbours. */

@@ -1,5 +1,6 @@
 package dev.bellwether.internal.record;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Candidate;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
@@ -72,8 +73,15 @@ final class Standbys {
         }
     }
 
-    /** The last sign of a candidate of ours. */
-    private record Sign(long writtenNanos, Map<String, String> metadata) {}
+    /**
+     * The last sign of a candidate of ours.
+     *
+     * @param refusal how it was refused, once that is known; empty if it was not
+     */
+    private record Sign(
+            long writtenNanos,
+            Map<String, String> metadata,
+            CompletableFuture<Optional<AccessRefusedException>> refusal) {}
 
     /** What is known of an election's priorities. */
     private record Priorities(int standing, long askedNanos, int top) {
@@ -93,18 +101,21 @@ final class Standbys {
         return presence.isZero();
     }
 
-    /** Sees to it that a candidate is listed. Returns whether it is the first that is heard of it, or may be. */
-    boolean enrol(Claim claim) {
+    /**
+     * Sees to it that a candidate is listed. If it is the first that is heard of it, or may be, returns how its sign
+     * was refused, once that is known.
+     */
+    Optional<CompletableFuture<Optional<AccessRefusedException>>> enrol(Claim claim) {
         var key = key(claim);
         if (isOff()) {
             if (met.size() >= MOST_MET) {
                 met.clear();
             }
-            return met.add(key);
+            return met.add(key) ? Optional.of(CompletableFuture.completedFuture(Optional.empty())) : Optional.empty();
         }
         var now = clock.nanos();
         var first = new boolean[1];
-        signs.computeIfAbsent(key, absent -> {
+        var sign = signs.computeIfAbsent(key, absent -> {
             first[0] = true;
             return sign(absent, claim, now);
         });
@@ -114,7 +125,7 @@ final class Standbys {
         } else {
             sustain(claim);
         }
-        return first[0];
+        return first[0] ? Optional.of(sign.refusal) : Optional.empty();
     }
 
     /** Has a candidate give a further sign if it is time. One that has left is not listed again. */
@@ -341,18 +352,21 @@ final class Standbys {
                 .andMetadata(claim.metadata())
                 .build()
                 .text();
-        var unused = inTurn(
+        var isAgain = turns.containsKey(key); // behind its removal: it has stood before
+        var refusal = inTurn(
                 key,
                 () -> CompletableFuture.completedFuture(text)
                         .thenCompose(said -> store.put(key, said, kept, TIMEOUT))
-                        .<Object>handle((done, error) -> {
+                        .handle((done, error) -> {
                             if (error != null) {
                                 log.debug("{} is not listed for now: {}", key, error.getMessage());
                                 unlisted.add(key);
                             }
-                            return true;
+                            return error != null && Seats.cause(error) instanceof AccessRefusedException refused
+                                    ? Optional.of(refused)
+                                    : Optional.<AccessRefusedException>empty();
                         }));
-        return new Sign(now, claim.metadata());
+        return new Sign(now, claim.metadata(), isAgain ? CompletableFuture.completedFuture(Optional.empty()) : refusal);
     }
 
     private static String message(@Nullable Throwable error) {

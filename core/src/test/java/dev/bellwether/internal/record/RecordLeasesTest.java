@@ -3,6 +3,7 @@ package dev.bellwether.internal.record;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
 import dev.bellwether.UnavailableException;
@@ -23,6 +24,7 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +38,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What the engine makes of a store, beyond what the contract asks. */
@@ -399,6 +402,34 @@ class RecordLeasesTest {
         assertThat(get(holder.renew(few).get(7)).view().standDown()).isTrue();
     }
 
+    /** A right that was withdrawn for a while, or a mistake of the server's. */
+    @Test
+    void oneRefusalKeepsNoProcessFromSharingForever() {
+        var refusing = new RefusedSessions(records);
+        var holder = over(refusing);
+        var held = held(holder, 20);
+        holder.renew(held).forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        assertThat(sessions()).isEmpty();
+        refusing.refuses = false;
+        for (var i = 0; i < 100; i++) { // 300 s
+            clock.nanos += LEASE.toNanos() * 3 / 10;
+            holder.renew(held)
+                    .forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        }
+        assertThat(sessions()).hasSize(1);
+    }
+
+    /** Each reading has a time of its own, and a server has its limits. */
+    @Test
+    void moreElectionsAreListedThanAreReadInTheTimeOfOneReading() {
+        var names = IntStream.range(0, 2_000).mapToObj(i -> "election" + i).toList();
+        names.forEach(name -> get(leases.acquire(claim(name, "a", 1))));
+        var slow = new SlowReads(records);
+        var listed = over(slow).list();
+        slow.answerAll();
+        assertThat(get(listed)).containsExactlyInAnyOrderElementsOf(names);
+    }
+
     @Test
     void howManySeatsHaveLeftASessionNeverFalls() {
         var late = new LateWrites(records);
@@ -574,6 +605,36 @@ class RecordLeasesTest {
         broken.breaks = true;
         get(leaving.release(claim("a")));
         assertThat(broken.triedTwice.await(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    /** It would find out when the seat is vacant, and take that for a right that was withdrawn. */
+    @Test
+    void aCandidateThatMayOnlyReadIsToldSoWhileAnotherLeads() {
+        get(leases.acquire(claim("a")));
+        var reader = over(new WithoutSigns(records, new AccessRefusedException("may not write")));
+        assertThat(failure(reader.acquire(claim("b"))))
+                .hasRootCauseInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("may not write");
+    }
+
+    @Test
+    void aClaimWaitsNoLongerThanATenthOfALeaseForASignThatHangs() {
+        get(leases.acquire(claim("a")));
+        var hanging = new WithoutSigns(records, null);
+        var pauses = new ArrayList<Duration>();
+        var tasks = new ArrayList<Runnable>();
+        var standing = new RecordLeases(hanging, clock, this::stamp, pause -> {
+            pauses.add(pause);
+            return tasks::add;
+        });
+        var claimed = standing.acquire(claim("b"));
+        assertThat(claimed.toCompletableFuture()).isNotDone();
+        tasks.forEach(Runnable::run);
+        assertThat(get(claimed).granted()).isFalse();
+        assertThat(pauses).containsExactly(LEASE.dividedBy(10));
+        assertThat(get(standing.acquire(claim("b"))).granted())
+                .as("and not again")
+                .isFalse();
     }
 
     private String stamp() {
@@ -933,6 +994,68 @@ class RecordLeasesTest {
                 fails.run();
             }
             return answer;
+        }
+    }
+
+    /** The same records, among which no session may be written for a while. */
+    private static final class RefusedSessions extends ForwardingRecordStore {
+        private boolean refuses = true;
+
+        RefusedSessions(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+            return refuses && key.isSession()
+                    ? CompletableFuture.failedStage(new AccessRefusedException("may not write"))
+                    : super.write(key, expected, draft, urgency, timeout);
+        }
+    }
+
+    /** The same records, of which 200 are read in a second, one after the other. */
+    private final class SlowReads extends ForwardingRecordStore {
+        private final ArrayDeque<Runnable> asked = new ArrayDeque<>();
+
+        SlowReads(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+            var answer = new CompletableFuture<Found>();
+            var begun = clock.nanos;
+            asked.add(() -> {
+                if (clock.nanos - begun > timeout.toNanos()) {
+                    answer.completeExceptionally(new UnavailableException("was not asked within " + timeout));
+                } else {
+                    clock.nanos += 5_000_000;
+                    answer.complete(get(super.read(key, urgency, timeout)));
+                }
+            });
+            return answer;
+        }
+
+        void answerAll() {
+            for (var next = asked.poll(); next != null; next = asked.poll()) {
+                next.run();
+            }
+        }
+    }
+
+    /** The same records, to which nobody is added who stands: that is refused, or has no answer. */
+    private static final class WithoutSigns extends ForwardingRecordStore {
+        private final @Nullable AccessRefusedException refusal;
+
+        WithoutSigns(RecordStore records, @Nullable AccessRefusedException refusal) {
+            super(records);
+            this.refusal = refusal;
+        }
+
+        @Override
+        public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
+            return refusal == null ? new CompletableFuture<>() : CompletableFuture.failedStage(refusal);
         }
     }
 
