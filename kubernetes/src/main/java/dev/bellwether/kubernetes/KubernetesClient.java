@@ -326,15 +326,9 @@ final class KubernetesClient {
                 new AccessRefusedException(what + ". The credentials are from " + access.origin()
                         + ": its token or certificate has expired, or is for another cluster");
             case FORBIDDEN ->
-                new AccessRefusedException(
-                        message.contains("cannot " + verb)
-                                ? what + ". Grant it: a Role in namespace " + access.namespace() + " with the verb "
-                                        + verb
-                                        + (path.contains("/pods")
-                                                ? " on pods. podLabel needs list and patch"
-                                                : " on leases of coordination.k8s.io. Elections need "
-                                                        + String.join(", ", KubernetesDoctor.VERBS))
-                                : what);
+                message.contains("exceeded quota")
+                        ? new UnavailableException(what + ". Raise the quota, or remove Leases")
+                        : forbidden(verb, path, message, what);
             case TOO_LARGE, INVALID ->
                 new ElectionException(what
                         + (said.contains("Too long") || status == TOO_LARGE
@@ -349,6 +343,17 @@ final class KubernetesClient {
             case TOO_MANY -> new UnavailableException(what);
             default -> status >= FAILED ? new UnavailableException(what) : stranger(status, message);
         };
+    }
+
+    private AccessRefusedException forbidden(String verb, String path, String message, String what) {
+        return new AccessRefusedException(
+                message.contains("cannot " + verb)
+                        ? what + ". Grant it: a Role in namespace " + access.namespace() + " with the verb " + verb
+                                + (path.contains("/pods")
+                                        ? " on pods. podLabel needs list and patch"
+                                        : " on leases of coordination.k8s.io. Elections need "
+                                                + String.join(", ", KubernetesDoctor.VERBS))
+                        : what);
     }
 
     /** At the beginning a wrong address; later something on the way that passes. */
