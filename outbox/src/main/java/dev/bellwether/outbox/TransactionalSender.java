@@ -14,6 +14,8 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sends rows in their order, each list of them in a transaction, and stops forever at the first error. Used by one
@@ -27,6 +29,8 @@ final class TransactionalSender {
      * the gap, which the broker refuses; and a dead client closes no gap. So what a partition has got is a prefix of
      * what was sent, for readers of uncommitted records, too.
      */
+    private static final Logger LOG = LoggerFactory.getLogger(TransactionalSender.class);
+
     private final Producer<byte[], byte[]> producer;
     private final String eventIdHeader;
     private final AtomicReference<@Nullable Failure> failure = new AtomicReference<>();
@@ -132,8 +136,16 @@ final class TransactionalSender {
                 headers);
     }
 
+    /**
+     * Ends it. Never throws: a producer that is interrupted while it ends, or whose interceptor fails, says so when it
+     * has done what it could, and its owner has more to end.
+     */
     void close(boolean orderly) {
-        producer.close(orderly ? Duration.ofSeconds(1) : Duration.ZERO);
+        try {
+            producer.close(orderly ? Duration.ofSeconds(1) : Duration.ZERO);
+        } catch (RuntimeException e) {
+            LOG.debug("a producer did not end as it should", e);
+        }
     }
 
     private final class Watch implements Callback {
