@@ -70,6 +70,7 @@ abstract class Store {
     /**
      * Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty.
      *
+     * @param late of the gaps, without those of other shards
      * @param published behind the cursor, beside the rows there, in their order
      * @param more whether more is certain to be there
      */
