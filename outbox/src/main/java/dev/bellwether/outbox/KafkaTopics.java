@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -124,6 +125,23 @@ final class KafkaTopics implements PoisonDetector.Topics {
         });
     }
 
+    @Override
+    public Set<String> present(Set<String> asked) {
+        return ask("which of topics " + asked + " exist", Set.of(), admin -> {
+            var present = new TreeSet<String>();
+            var answers = admin.describeTopics(asked, patience()).topicNameValues();
+            for (var answer : answers.entrySet()) {
+                try {
+                    answer.getValue().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                    present.add(answer.getKey());
+                } catch (ExecutionException e) {
+                    LOG.debug("topic {} cannot be described", answer.getKey(), e);
+                }
+            }
+            return present;
+        });
+    }
+
     /** Returns whether a broker makes a topic when a producer asks for it; true if we cannot or may not know. */
     private static boolean makesTopics(Admin admin) throws ExecutionException, InterruptedException, TimeoutException {
         var nodes = admin.describeCluster().nodes().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -221,7 +239,8 @@ final class KafkaTopics implements PoisonDetector.Topics {
         return new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000);
     }
 
-    private static boolean isMissing(ExecutionException e) {
+    /** Returns whether there is no such topic, or can be none of that name. */
+    static boolean isMissing(ExecutionException e) {
         return e.getCause() instanceof UnknownTopicOrPartitionException
                 || e.getCause() instanceof InvalidTopicException;
     }
