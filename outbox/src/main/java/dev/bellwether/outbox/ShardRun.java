@@ -174,7 +174,7 @@ final class ShardRun {
                 settle();
             }
             if (gather()) {
-                if (isFarAhead()) {
+                if (isFarAhead() || disposal.isParking()) {
                     LockSupport.parkNanos(NO_ROOM_NANOS);
                 } else {
                     publish();
@@ -237,7 +237,9 @@ final class ShardRun {
                 dispose(row, reason.get());
             }
         }
-        if (!rows.isEmpty()) {
+        if (disposal.isParking()) {
+            putBack(rows);
+        } else if (!rows.isEmpty()) {
             var began = System.nanoTime();
             nextNanos = began + shard.config().transactionInterval().toNanos();
             attempted += rows.size();
@@ -255,6 +257,13 @@ final class ShardRun {
             settle();
             throw halt;
         }
+    }
+
+    private void putBack(List<Row> rows) {
+        for (var i = rows.size() - 1; i >= 0; i--) {
+            waiting.addFirst(rows.get(i));
+        }
+        waitingBytes += weight(rows);
     }
 
     private @Nullable Supplier<ProducerRecord<byte[], byte[]>> progress(List<Row> rows) {
