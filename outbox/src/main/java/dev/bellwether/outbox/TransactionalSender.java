@@ -1,6 +1,6 @@
 package dev.bellwether.outbox;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -123,14 +123,14 @@ final class TransactionalSender {
 
     private ProducerRecord<byte[], byte[]> record(Row row) {
         var headers = new ArrayList<Header>(4);
-        headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(ISO_8859_1)));
+        headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(UTF_8)));
         if (row.headers() != null) {
             headers.addAll(HeaderLines.read(row.headers(), eventIdHeader));
         }
         return new ProducerRecord<>(
                 row.topic(),
                 row.partition() < 0 ? null : row.partition(),
-                row.timestamp() < 0 ? null : row.timestamp(),
+                row.timestamp() == -1 ? null : row.timestamp(), // Kafka refuses what is less
                 row.key(),
                 row.value(),
                 headers);
