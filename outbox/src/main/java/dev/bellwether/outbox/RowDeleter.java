@@ -89,6 +89,7 @@ final class RowDeleter implements Runnable {
                         if (deleted > durable) {
                             mark(); // else the next leader would look for rows that are gone
                         }
+                        session.reportRest(connection);
                         return;
                     }
                     if (System.nanoTime() - usedNanos >= QUIET_NANOS) {

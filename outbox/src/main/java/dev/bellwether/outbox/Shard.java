@@ -154,7 +154,7 @@ final class Shard {
 
     RelayStats stats() {
         var running = session.get();
-        return meter.stats(led, running == null ? new InFlight(0, 0) : running.inFlight());
+        return meter.stats(led, running == null ? new InFlight(0, 0) : running.inFlight(), System.nanoTime());
     }
 
     void poke() {
@@ -282,6 +282,7 @@ final class Shard {
             emit(new RelayEvent.LeaderRefreshed(number, epoch));
             run(opened, mandate);
         } catch (HaltedException e) {
+            meter.pause();
             LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
             emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
             blocked.add(e.row(), OutboxAdmin.Waits.SHARD, String.valueOf(e.getMessage()));
@@ -403,6 +404,7 @@ final class Shard {
         if (!goesOn(mandate)) {
             return;
         }
+        meter.pause();
         LOG.warn("outbox {}: shard {} begins again after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));
