@@ -76,7 +76,7 @@ class ManyGapsTest {
         connection.commit();
     }
 
-    /** As one that writes into the outbox for hours keeps gaps open on PostgreSQL, and nothing closes them on others. */
+    /** A writer that stays open for hours keeps gaps open on PostgreSQL, and nothing closes them on others. */
     @Test
     void rowsThatWaitInAnotherShardAreReadOnceOnPostgres() throws Exception {
         readOnce(Servers.dataSource(PostgresServer.shared().uri()));
