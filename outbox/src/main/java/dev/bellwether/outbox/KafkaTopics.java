@@ -239,8 +239,7 @@ final class KafkaTopics implements PoisonDetector.Topics {
         return new DescribeTopicsOptions().timeoutMs(PATIENCE_SECONDS * 1_000);
     }
 
-    /** Returns whether there is no such topic, or can be none of that name. */
-    static boolean isMissing(ExecutionException e) {
+    private static boolean isMissing(ExecutionException e) {
         return e.getCause() instanceof UnknownTopicOrPartitionException
                 || e.getCause() instanceof InvalidTopicException;
     }

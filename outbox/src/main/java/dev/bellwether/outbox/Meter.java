@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Counts what one shard does. Thread-safe; each figure is right, all together may be of slightly different times. */
 final class Meter {
-    /** What is told of the oldest row is told each second. */
+    /** A session reports once a second. */
     private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     final AtomicLong published = new AtomicLong();
@@ -52,7 +52,7 @@ final class Meter {
         oldest = millis.isPresent() ? new Oldest(millis.getAsLong(), now) : null;
     }
 
-    /** Who has told nothing for long, tells nothing of the row's end either. */
+    /** The row is taken to wait still while no session reports. */
     private long lagMillis(long now) {
         var known = oldest;
         if (known == null) {

@@ -14,8 +14,8 @@ import java.time.Duration;
  * @param ratePerSecond records per second since the last {@link RelayEvent.MeterRead}
  * @param inFlight records that were read and are not deleted
  * @param inFlightBytes about what they take
- * @param lag about how long the oldest row that we know of has been waiting; while nobody tells whether it still does,
- *     it does
+ * @param lag about how long the oldest row that we know of has been waiting; it grows while the relay waits to begin
+ *     again
  * @param transactions transactions that were committed
  * @param lastTransaction how long the last one took
  * @param longestTransaction how long the longest one took

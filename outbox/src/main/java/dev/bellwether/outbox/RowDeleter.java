@@ -59,8 +59,8 @@ final class RowDeleter implements Runnable {
     }
 
     /**
-     * Returns whether a row is not parked yet that is to be, so that whoever takes over may find that it can be
-     * published after all: until then nothing behind it may be. From any thread.
+     * Returns whether rows that are to be parked are still in the table. A relay that takes over may find that they can
+     * be published after all, so nothing behind them may have been. From any thread.
      */
     boolean isParking() {
         return parking.get() > 0;
