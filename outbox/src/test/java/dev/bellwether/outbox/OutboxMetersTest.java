@@ -185,8 +185,7 @@ class OutboxMetersTest {
         try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
                 var stage = new RelayStage()) {
             var relay = stage.relay(
-                    more -> more.databaseTimeout(Duration.ofMillis(500))
-                            .maxBackoff(Duration.ofMillis(100))
+                    more -> more.maxBackoff(Duration.ofMillis(100))
                             .haltRetry(Duration.ofHours(1))
                             .meterInterval(OFTEN),
                     Servers.dataSource(PostgresServer.uri(link.port())),
