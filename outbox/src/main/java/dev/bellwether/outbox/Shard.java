@@ -290,7 +290,7 @@ final class Shard {
             pause(config.haltRetry().toNanos(), mandate);
             pardon();
         } catch (LineStoppedException e) {
-            // of a time-out the judge asks the brokers; of anything else it would take the row to be at fault
+            // of a timeout the judge asks the brokers; of anything else it would take the row to be at fault
             if (e.inDoubt() && Verdict.of(e.failure()) != Verdict.TOPIC) {
                 doubtful = e.records();
                 LOG.debug("outbox {}: sends again, progress last: {}", config.name(), e.getMessage());
