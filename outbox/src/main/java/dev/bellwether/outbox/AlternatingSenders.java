@@ -122,6 +122,7 @@ final class AlternatingSenders {
         }
         for (var line : lines) {
             line.close(orderly);
+            interrupted |= Thread.interrupted(); // which would cut short the next
         }
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -14,6 +14,8 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** Looks at the brokers: whether fences hold there, and records last. */
@@ -87,7 +89,7 @@ final class BrokerDoctor {
         }
     }
 
-    /** Returns its settings; empty if it is missing. */
+    /** Returns its settings; empty if it is missing, or may not be looked at. */
     private static Optional<Config> topic(Admin admin, String topic, Finding missing, List<Finding> findings)
             throws ExecutionException, InterruptedException, TimeoutException {
         try {
@@ -119,10 +121,22 @@ final class BrokerDoctor {
             }
             return Optional.of(config);
         } catch (ExecutionException e) {
-            if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+            if (e.getCause() instanceof InvalidTopicException) {
+                findings.add(new Finding(
+                        Severity.ERROR,
+                        "there can be no topic " + topic + ": " + e.getCause().getMessage(),
+                        "have it written under another name, and delete its rows: nothing can publish them"));
+            } else if (e.getCause() instanceof UnknownTopicOrPartitionException) {
+                findings.add(missing);
+            } else if (e.getCause() instanceof AuthorizationException) {
+                findings.add(new Finding(
+                        Severity.WARNING,
+                        "topic " + topic + " may not be looked at: "
+                                + e.getCause().getMessage(),
+                        "grant DESCRIBE and DESCRIBE_CONFIGS on it to this principal, or ask as another"));
+            } else {
                 throw e;
             }
-            findings.add(missing);
             return Optional.empty();
         }
     }

@@ -20,7 +20,8 @@ final class Gaps {
     /*
      * Where nobody tells who holds locks, gaps are never closed, only made coarser: they save work, no more, and order
      * depends on late and new rows being of one snapshot. A coarser gap holds ids that were seen and are gone; never
-     * one that was seen and may still be there, which the reads would find again and again.
+     * one of our shard that was seen and may still be there, which the reads would find again and again. Rows of other
+     * shards are not looked for.
      */
     private final int most;
     private final int fewer;

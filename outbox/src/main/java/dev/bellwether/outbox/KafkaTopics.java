@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -121,6 +122,23 @@ final class KafkaTopics implements PoisonDetector.Topics {
                 }
             }
             return missing.isEmpty() || makesTopics(admin) ? Map.of() : missing;
+        });
+    }
+
+    @Override
+    public Set<String> present(Set<String> asked) {
+        return ask("which of topics " + asked + " exist", Set.of(), admin -> {
+            var present = new TreeSet<String>();
+            var answers = admin.describeTopics(asked, patience()).topicNameValues();
+            for (var answer : answers.entrySet()) {
+                try {
+                    answer.getValue().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                    present.add(answer.getKey());
+                } catch (ExecutionException e) {
+                    LOG.debug("topic {} cannot be described", answer.getKey(), e);
+                }
+            }
+            return present;
         });
     }
 

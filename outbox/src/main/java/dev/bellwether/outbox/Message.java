@@ -174,8 +174,12 @@ public final class Message {
             return this;
         }
 
-        /** Gives it a time. Default: when it is published. */
+        /** Gives it a time, not before 1970. Default: when it is published. */
         public Builder timestamp(Instant timestamp) {
+            if (timestamp.isBefore(Instant.EPOCH)) {
+                throw new IllegalArgumentException(
+                        "timestamp is " + timestamp + ": it must not be before 1970, for which Kafka has none");
+            }
             this.timestamp = Optional.of(timestamp);
             return this;
         }

@@ -1,10 +1,16 @@
 package dev.bellwether.outbox;
 
 import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** Counts what one shard does. Thread-safe; each figure is right, all together may be of slightly different times. */
 final class Meter {
+    /** A session reports once a second. */
+    private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     final AtomicLong published = new AtomicLong();
     final AtomicLong deleted = new AtomicLong();
     final AtomicLong transactions = new AtomicLong();
@@ -14,11 +20,15 @@ final class Meter {
     final AtomicLong strays = new AtomicLong();
     final AtomicLong lastNanos = new AtomicLong();
     final AtomicLong longestNanos = new AtomicLong();
-    final AtomicLong lagMillis = new AtomicLong();
     volatile boolean leading;
+    private volatile @Nullable Oldest oldest;
     private volatile double rate;
     private long readAt = System.nanoTime();
     private long readPublished;
+    private long reported;
+
+    /** For how long the oldest row had been waiting when the database told so. */
+    private record Oldest(long millis, long toldNanos) {}
 
     void transaction(int records, long nanos) {
         published.addAndGet(records);
@@ -37,15 +47,48 @@ final class Meter {
         return flowed > 0;
     }
 
-    /** What is true of a leader alone is true no more. */
-    synchronized void standBy() {
+    /** The oldest row that we know of has been waiting for so long; empty if none is. */
+    void waits(OptionalLong millis, long now) {
+        oldest = millis.isPresent() ? new Oldest(millis.getAsLong(), now) : null;
+    }
+
+    /** The row is taken to wait still while no session reports. */
+    private long lagMillis(long now) {
+        var known = oldest;
+        if (known == null) {
+            return 0;
+        }
+        var silent = now - known.toldNanos();
+        return known.millis() + (silent < SILENT_NANOS ? 0 : silent / 1_000_000);
+    }
+
+    /** Returns how many records were published that were not written down yet, and takes them for written down. */
+    synchronized long takeUnreported() {
+        var total = published.get();
+        var unreported = total - reported;
+        reported = total;
+        return unreported;
+    }
+
+    /** They were not. */
+    synchronized void putBackUnreported(long count) {
+        reported -= count;
+    }
+
+    /** Nothing is published until a session begins again. */
+    synchronized void pause() {
         leading = false;
-        blocked.set(0);
-        lagMillis.set(0);
         rate = 0;
     }
 
-    RelayStats stats(boolean led, InFlight inFlight) {
+    /** What is true of a leader alone is true no more. */
+    void standBy() {
+        pause();
+        blocked.set(0);
+        oldest = null;
+    }
+
+    RelayStats stats(boolean led, InFlight inFlight, long now) {
         return new RelayStats(
                 leading,
                 led,
@@ -54,7 +97,7 @@ final class Meter {
                 rate,
                 inFlight.records(),
                 inFlight.bytes(),
-                Duration.ofMillis(lagMillis.get()),
+                Duration.ofMillis(lagMillis(now)),
                 transactions.get(),
                 Duration.ofNanos(lastNanos.get()),
                 Duration.ofNanos(longestNanos.get()),

@@ -123,6 +123,9 @@ final class MysqlDoctor {
                             + " ids unused, and ids of several nodes have no common order",
                     "set it to 1 where one node writes; where several do, do not keep an outbox");
         }
+        if (!OutboxSchema.exists(connection, table.relay())) { // no relay has been there yet
+            return;
+        }
         var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
         var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
         var next = MysqlStore.told(connection, table, "auto_increment");

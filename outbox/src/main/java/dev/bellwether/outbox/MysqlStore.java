@@ -169,6 +169,10 @@ class MysqlStore extends Store {
         return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + " = " + shard + ")";
     }
 
+    private static String andMine(int shard, int shards) {
+        return shards == 1 ? "" : " AND " + mine(shard, shards);
+    }
+
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         if (mariaDb == null) {
@@ -194,6 +198,7 @@ class MysqlStore extends Store {
                     .append(select(wanted))
                     .append(" WHERE ")
                     .append(ranges(gaps))
+                    .append(andMine(wanted.shard(), wanted.shards()))
                     .append(" ORDER BY id LIMIT ")
                     .append(wanted.limit())
                     .append(") UNION ALL ");
@@ -216,7 +221,7 @@ class MysqlStore extends Store {
         var to = gaps.to();
         return IntStream.range(0, from.length)
                 .mapToObj(i -> "id BETWEEN " + from[i] + " AND " + to[i])
-                .collect(Collectors.joining(" OR "));
+                .collect(Collectors.joining(" OR ", "(", ")"));
     }
 
     /** Returns what a statement has shown with what it has missed; empty if all is to be read again. */
@@ -239,7 +244,7 @@ class MysqlStore extends Store {
         var there = ranges.stream()
                 .map(range -> "id BETWEEN " + range.from() + " AND " + range.to())
                 .collect(Collectors.joining(" OR "));
-        var mine = wanted.shards() == 1 ? "" : " AND " + mine(wanted.shard(), wanted.shards());
+        var mine = andMine(wanted.shard(), wanted.shards());
         var after = Long.MIN_VALUE;
         var more = true;
         while (more) {
@@ -280,9 +285,8 @@ class MysqlStore extends Store {
 
     @Override
     long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
-        var mine = shards == 1 ? "" : " AND " + mine(shard, shards);
-        try (var query = connection.prepareStatement(
-                "SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?" + mine + " ORDER BY id LIMIT ?")) {
+        try (var query = connection.prepareStatement("SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?"
+                + andMine(shard, shards) + " ORDER BY id LIMIT ?")) {
             query.setLong(1, from);
             query.setLong(2, cursor);
             query.setInt(3, limit);

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -99,8 +98,12 @@ public final class OutboxAdmin {
         }
     }
 
-    /** A record that could not be published. */
-    public record ParkedRecord(long id, UUID eventId, String topic, Instant parked, String reason) {}
+    /**
+     * A record that could not be published.
+     *
+     * @param eventId as it stands in the row: MariaDB and MySQL take any text for one
+     */
+    public record ParkedRecord(long id, String eventId, String topic, Instant parked, String reason) {}
 
     /**
      * A record that stays in the table and holds back others.
@@ -245,7 +248,7 @@ public final class OutboxAdmin {
                 while (result.next()) {
                     parked.add(new ParkedRecord(
                             result.getLong(1),
-                            UUID.fromString(result.getString(2)),
+                            result.getString(2),
                             result.getString(3),
                             Instant.ofEpochMilli(result.getLong(4)),
                             result.getString(5)));

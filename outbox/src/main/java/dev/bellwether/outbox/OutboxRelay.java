@@ -6,8 +6,6 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.kafka.KafkaElections;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +15,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -41,7 +38,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
-    private static final AtomicLong SERIAL = new AtomicLong();
     /** How long a start waits for brokers: in that time an error in the settings is thrown, later it is an event. */
     private static final long FIRST_MILLIS = 3_000;
 
@@ -66,7 +62,7 @@ public final class OutboxRelay implements AutoCloseable {
         this.config = config;
         this.ours = ours;
         listener = new WakeUpListener(database, config);
-        name = config.candidate().orElseGet(OutboxRelay::nameOfOurs);
+        name = config.candidate().orElseGet(CandidacyConfig.builder().build()::candidateOrNew);
         for (var number = 0; number < config.shards(); number++) {
             var judge = new PoisonDetector(
                     new KafkaTopics(config), config.haltRetry().toNanos(), System::nanoTime);
@@ -258,15 +254,5 @@ public final class OutboxRelay implements AutoCloseable {
             }
         }
         listener.join();
-    }
-
-    private static String nameOfOurs() {
-        String host;
-        try {
-            host = InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            host = "localhost";
-        }
-        return host + '_' + ProcessHandle.current().pid() + '_' + SERIAL.incrementAndGet();
     }
 }

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -68,6 +69,11 @@ final class PoisonDetector {
          */
         default Map<String, String> missing(Set<String> asked) {
             return Map.of();
+        }
+
+        /** Returns those of these topics that certainly exist. */
+        default Set<String> present(Set<String> asked) {
+            return Set.of();
         }
 
         /**
@@ -155,6 +161,18 @@ final class PoisonDetector {
         var before = Map.copyOf(stranded);
         topics.stranded(before.keySet()).forEach(this::strand);
         return !stranded.equals(before);
+    }
+
+    /** Asks whether one of the topics is there now that were missing, and for which rows wait. */
+    boolean topicsAreBack() {
+        var waited = new HashSet<String>();
+        for (var topic : blockedTopics) {
+            var bad = badTopics.get(topic);
+            if (bad != null && !bad.forbidden()) {
+                waited.add(topic);
+            }
+        }
+        return !waited.isEmpty() && !topics.present(waited).isEmpty();
     }
 
     /**
@@ -298,6 +316,12 @@ final class PoisonDetector {
 
     /** These went through. */
     void passed(List<Row> rows) {
+        if (!told.isEmpty() || !pauses.isEmpty()) {
+            for (var row : rows) {
+                told.remove(row.topic());
+                pauses.remove(row.topic());
+            }
+        }
         if (!searches()) {
             return;
         }
@@ -337,7 +361,7 @@ final class PoisonDetector {
                     badTopics.put(row.topic(), new BadTopic(fault.get(), false, nanoTime.getAsLong() + retryNanos));
                     yield true;
                 }
-                if (strand(row.topic())) {
+                if (strand(row)) {
                     yield true;
                 }
                 if (row.partition() < 0) {
@@ -361,10 +385,15 @@ final class PoisonDetector {
                 : Set.of(e.row().topic());
     }
 
-    private boolean strand(String topic) {
-        var told = topics.stranded(Set.of(topic));
-        told.forEach(this::strand);
-        return told.values().stream().anyMatch(Optional::isPresent);
+    /**
+     * Asks which partitions of its topic have no leader; returns whether the row waits for one, or may go to another
+     * now that we know.
+     */
+    private boolean strand(Row row) {
+        var before = stranded.get(row.topic());
+        topics.stranded(Set.of(row.topic())).forEach(this::strand);
+        var isNews = !Objects.equals(before, stranded.get(row.topic()));
+        return isStranded(row) || (row.partition() < 0 && row.key() == null && isNews);
     }
 
     private void strand(String topic, Optional<Stranded> now) {

@@ -84,6 +84,9 @@ final class PostgresDoctor {
                             + ": ids come from elsewhere",
                     "let the database draw the ids");
         }
+        if (!OutboxSchema.exists(connection, table.relay())) { // no relay has been there yet
+            return;
+        }
         var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
         if (low > drawn) {
             error(

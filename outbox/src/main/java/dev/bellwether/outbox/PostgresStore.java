@@ -328,6 +328,10 @@ class PostgresStore extends Store {
         return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + " = " + shard + ")";
     }
 
+    private String andMine(int shard, int shards) {
+        return shards == 1 ? "" : " AND " + mine(shard, shards);
+    }
+
     @Override
     Found read(Connection connection, Wanted wanted, Gaps gaps) throws SQLException {
         var hot = select(wanted.shard(), wanted.shards(), " WHERE id > ?");
@@ -358,10 +362,13 @@ class PostgresStore extends Store {
         }
     }
 
-    /** Returns a read of the rows of gaps. */
+    /** Returns a read of the rows of gaps, without those of other shards, which may stay in the wide ones for long. */
     final String late(Wanted wanted) {
         return "SELECT late.* FROM unnest(?::bigint[], ?::bigint[]) AS gap(a, b) CROSS JOIN LATERAL ("
-                + select(wanted.shard(), wanted.shards(), " WHERE id BETWEEN gap.a AND gap.b" + unpublished())
+                + select(
+                        wanted.shard(),
+                        wanted.shards(),
+                        " WHERE id BETWEEN gap.a AND gap.b" + andMine(wanted.shard(), wanted.shards()) + unpublished())
                 + ") late LIMIT ?";
     }
 
@@ -397,9 +404,8 @@ class PostgresStore extends Store {
 
     @Override
     long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
-        var mine = shards == 1 ? "" : " AND " + mine(shard, shards);
-        try (var query = connection.prepareStatement(
-                "SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?" + mine + " ORDER BY id LIMIT ?")) {
+        try (var query = connection.prepareStatement("SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?"
+                + andMine(shard, shards) + " ORDER BY id LIMIT ?")) {
             query.setLong(1, from);
             query.setLong(2, cursor);
             query.setInt(3, limit);

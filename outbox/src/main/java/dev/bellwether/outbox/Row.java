@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param size bytes of value and headers
  * @param deferred whether these were left in the table, for being large, and have to be fetched
  * @param partition negative if none is given
- * @param timestamp in milliseconds; negative if none is given
+ * @param timestamp in milliseconds; -1 if none is given
  */
 @SuppressWarnings("ArrayRecordComponent") // nobody compares rows or writes into them
 record Row(

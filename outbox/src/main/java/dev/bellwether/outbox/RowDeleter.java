@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,8 @@ final class RowDeleter implements Runnable {
     private final BlockingQueue<Work> queue = new LinkedBlockingQueue<>();
     private volatile boolean finishing;
     private volatile long durable;
+    /** Rows that are to be parked and are not yet. */
+    private final AtomicInteger parking = new AtomicInteger();
     /** The number of the last transaction whose rows were deleted. */
     private long deleted;
 
@@ -51,7 +54,16 @@ final class RowDeleter implements Runnable {
     }
 
     void park(Row row, String reason) {
+        parking.incrementAndGet();
         queue.add(new Work(List.of(row), 0, reason));
+    }
+
+    /**
+     * Returns whether rows that are to be parked are still in the table. A relay that takes over may find that they can
+     * be published after all, so nothing behind them may have been. From any thread.
+     */
+    boolean isParking() {
+        return parking.get() > 0;
     }
 
     /**
@@ -77,6 +89,7 @@ final class RowDeleter implements Runnable {
                         if (deleted > durable) {
                             mark(); // else the next leader would look for rows that are gone
                         }
+                        session.reportRest(connection);
                         return;
                     }
                     if (System.nanoTime() - usedNanos >= QUIET_NANOS) {
@@ -171,9 +184,18 @@ final class RowDeleter implements Runnable {
     }
 
     private void parkNow(Row row, String reason) throws SQLException, DeposedException {
+        var next = queue.peek();
+        var isLast = next == null || next.reason() == null; // what makes the last durable makes those before it so
+        if (isLast) {
+            session.store().durable(connection, true);
+        }
         if (!session.store().park(connection, session.shard(), session.epoch(), row, reason)) {
             throw new DeposedException(session.shard(), session.epoch());
         }
+        if (isLast) {
+            session.store().durable(connection, false);
+        }
+        parking.decrementAndGet();
         session.parked(row, reason);
         session.disposed(new long[] {row.id()}, row.weight());
     }

@@ -48,7 +48,7 @@ final class Shard {
     private int doubtful;
 
     private long backoffNanos;
-    private long retryNanos;
+    private RetryPace retries;
     private TransactionSize size;
     private volatile long reachedNanos;
     private final ProgressTopic progress;
@@ -59,7 +59,9 @@ final class Shard {
     private final BlockedRecords blocked;
     private volatile boolean writesBlocked = true;
     private volatile boolean led;
-    private Due leadersDue;
+    /** When to ask for partitions that have no leader, and for topics that are missing. */
+    private Due brokersDue;
+
     private long epoch;
 
     /** Who leads, as far as we know, and since when we know it. */
@@ -85,7 +87,12 @@ final class Shard {
         served = following;
         size = newSize();
         progress = config.progress();
-        leadersDue = new Due(config.haltRetry().toNanos());
+        brokersDue = new Due(config.haltRetry().toNanos());
+        retries = newRetries();
+    }
+
+    private RetryPace newRetries() {
+        return new RetryPace(config.haltRetry().toNanos(), LONGEST_RETRY.toNanos(), System.nanoTime());
     }
 
     private TransactionSize newSize() {
@@ -147,7 +154,7 @@ final class Shard {
 
     RelayStats stats() {
         var running = session.get();
-        return meter.stats(led, running == null ? new InFlight(0, 0) : running.inFlight());
+        return meter.stats(led, running == null ? new InFlight(0, 0) : running.inFlight(), System.nanoTime());
     }
 
     void poke() {
@@ -228,14 +235,14 @@ final class Shard {
             emit(new RelayEvent.LeaderAcquired(number, mandate.token()));
             pardon();
             askForLeaders(); // what an earlier mandate has found may be long past
-            leadersDue = new Due(config.haltRetry().toNanos());
+            brokersDue = new Due(config.haltRetry().toNanos());
             writesBlocked = true;
             backoffNanos = 0;
             keepsProgress = config.once();
             hasProgressTopic = false;
             size = newSize();
             reachedNanos = System.nanoTime();
-            retryNanos = config.haltRetry().toNanos();
+            retries = newRetries();
             while (goesOn(mandate)) {
                 session(mandate);
             }
@@ -275,6 +282,7 @@ final class Shard {
             emit(new RelayEvent.LeaderRefreshed(number, epoch));
             run(opened, mandate);
         } catch (HaltedException e) {
+            meter.pause();
             LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
             emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
             blocked.add(e.row(), OutboxAdmin.Waits.SHARD, String.valueOf(e.getMessage()));
@@ -282,8 +290,9 @@ final class Shard {
             pause(config.haltRetry().toNanos(), mandate);
             pardon();
         } catch (LineStoppedException e) {
-            if (e.inDoubt()) {
-                doubtful = e.records(); // and the judge is not asked: it would take them for at fault
+            // of a timeout the judge asks the brokers; of anything else it would take the row to be at fault
+            if (e.inDoubt() && Verdict.of(e.failure()) != Verdict.TOPIC) {
+                doubtful = e.records();
                 LOG.debug("outbox {}: sends again, progress last: {}", config.name(), e.getMessage());
             } else if (judge.failed(e)) {
                 LOG.info("outbox {}: stopped at {}", config.name(), e.getMessage());
@@ -318,19 +327,19 @@ final class Shard {
     private void run(ShardRun opened, Mandate mandate) throws Exception {
         var orderly = false;
         var meterDue = new Due(config.meterInterval().toNanos());
-        var began = System.nanoTime();
+        retries.begins(System.nanoTime());
         try {
             opened.run(() -> {
                 if (meterDue.now()) {
                     read();
                 }
-                var back = leadersDue.now() && askForLeaders();
-                return goesOn(mandate) && !back && !(judge.holdsAny() && System.nanoTime() - began > retryNanos);
+                var back = brokersDue.now() && (askForLeaders() || judge.topicsAreBack());
+                var retry = retries.isDue(judge.holdsAny(), System.nanoTime());
+                return goesOn(mandate) && !back && !retry;
             });
             orderly = true;
             if (judge.holdsAny() && goesOn(mandate)) {
                 pardon();
-                retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY.toNanos());
             }
         } finally {
             session.set(null);
@@ -395,6 +404,7 @@ final class Shard {
         if (!goesOn(mandate)) {
             return;
         }
+        meter.pause();
         LOG.warn("outbox {}: shard {} begins again after {}", config.name(), number, e.toString());
         LOG.debug("which came from", e);
         emit(new RelayEvent.Faulted(number, e));

@@ -1,10 +1,12 @@
 package dev.bellwether.outbox;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -58,10 +60,9 @@ final class ShardRun {
     private List<Row> committing = List.of();
     private long waitingBytes;
     private volatile long committedNanos;
-    /** When the reader is to report, and what it had published when it did so last. Confined to the reader. */
-    private long reportDue = System.nanoTime() + REPORT_NANOS;
+    /** When the reader has reported last. Confined to the reader. */
+    private long reportedNanos = System.nanoTime();
 
-    private long reported;
     /** What the database knows of those that wait. Confined to the reader. */
     private List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
 
@@ -84,7 +85,6 @@ final class ShardRun {
         this.deleting = deleting;
         this.tenancy = tenancy;
         var config = shard.config();
-        reported = shard.meter().published.get();
         inFlight = new InFlight(config.maxInFlightRecords(), config.maxInFlightBytes());
         intake = new RowReader(
                 shard.store(),
@@ -174,7 +174,7 @@ final class ShardRun {
                 settle();
             }
             if (gather()) {
-                if (isFarAhead()) {
+                if (isFarAhead() || disposal.isParking()) {
                     LockSupport.parkNanos(NO_ROOM_NANOS);
                 } else {
                     publish();
@@ -237,7 +237,9 @@ final class ShardRun {
                 dispose(row, reason.get());
             }
         }
-        if (!rows.isEmpty()) {
+        if (disposal.isParking()) {
+            putBack(rows);
+        } else if (!rows.isEmpty()) {
             var began = System.nanoTime();
             nextNanos = began + shard.config().transactionInterval().toNanos();
             attempted += rows.size();
@@ -255,6 +257,13 @@ final class ShardRun {
             settle();
             throw halt;
         }
+    }
+
+    private void putBack(List<Row> rows) {
+        for (var i = rows.size() - 1; i >= 0; i--) {
+            waiting.addFirst(rows.get(i));
+        }
+        waitingBytes += weight(rows);
     }
 
     private @Nullable Supplier<ProducerRecord<byte[], byte[]>> progress(List<Row> rows) {
@@ -359,10 +368,9 @@ final class ShardRun {
 
     /** Says once a second that the shard is served, also if we look for rows less often. Returns whether to go on. */
     private boolean reportIfDue() throws SQLException, DeposedException {
-        if (System.nanoTime() - reportDue >= 0) {
-            reported = report(reported);
+        if (System.nanoTime() - reportedNanos >= REPORT_NANOS) {
+            report();
             shard.reached();
-            reportDue = System.nanoTime() + REPORT_NANOS;
             if (shard.number() == 0) {
                 rotation.turn(reading.connection(), intake.cursor(), System.nanoTime());
             }
@@ -370,31 +378,50 @@ final class ShardRun {
         return goesOn();
     }
 
-    private long report(long reported) throws SQLException, DeposedException {
+    private void report() throws SQLException, DeposedException {
         var connection = reading.connection();
         var low = intake.low();
-        var published = shard.meter().published.get();
         // of a row that we know: to look for the first that is there would be to walk over all that are dead
         var oldest = intake.oldest();
         shard.meter()
-                .lagMillis
-                .set(oldest.isPresent() ? shard.store().ageMillis(connection, oldest.getAsLong() - 1) : 0);
-        if (!shard.store()
-                .report(
-                        connection,
-                        shard.number(),
-                        epoch(),
-                        low,
-                        published - reported,
-                        (published - reported) * 1e9 / REPORT_NANOS)) {
-            throw new DeposedException(shard.number(), epoch());
-        }
+                .waits(
+                        oldest.isPresent()
+                                ? OptionalLong.of(shard.store().ageMillis(connection, oldest.getAsLong() - 1))
+                                : oldest,
+                        System.nanoTime());
+        var nanos = Math.max(1, System.nanoTime() - reportedNanos);
+        writeSent(sent -> shard.store().report(connection, shard.number(), epoch(), low, sent, sent * 1e9 / nanos));
+        reportedNanos = System.nanoTime();
         var blocked = shard.blocked().list();
         if (!blocked.equals(blockedWritten)) {
             shard.writeBlocked(connection, epoch(), blocked);
             blockedWritten = blocked;
         }
-        return published;
+    }
+
+    /** From the disposal, when nothing more is published. */
+    void reportRest(Connection connection) throws SQLException, DeposedException {
+        writeSent(sent -> sent == 0 || shard.store().addSent(connection, shard.number(), epoch(), sent));
+    }
+
+    /** Writes down how many records were published, and returns whether the shard is still ours. */
+    private interface Report {
+        boolean write(long sent) throws SQLException;
+    }
+
+    private void writeSent(Report report) throws SQLException, DeposedException {
+        var sent = shard.meter().takeUnreported();
+        var written = false;
+        try {
+            written = report.write(sent);
+        } finally {
+            if (!written) {
+                shard.meter().putBackUnreported(sent);
+            }
+        }
+        if (!written) {
+            throw new DeposedException(shard.number(), epoch());
+        }
     }
 
     /**

@@ -70,6 +70,7 @@ abstract class Store {
     /**
      * Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty.
      *
+     * @param late of the gaps, without those of other shards
      * @param published behind the cursor, beside the rows there, in their order
      * @param more whether more is certain to be there
      */
@@ -404,6 +405,17 @@ abstract class Store {
 
     /** Looks for what breaks the order, or costs speed. */
     abstract List<OutboxAdmin.Finding> examine(Connection connection) throws SQLException;
+
+    /** Writes down that more records were published, and returns whether the shard is still ours. */
+    final boolean addSent(Connection connection, int shard, long epoch, long sent) throws SQLException {
+        try (var update = connection.prepareStatement(
+                "UPDATE " + table.relay() + " SET sent = sent + ? WHERE shard = ? AND epoch = ?")) {
+            update.setLong(1, sent);
+            update.setInt(2, shard);
+            update.setLong(3, epoch);
+            return update.executeUpdate() == 1;
+        }
+    }
 
     /** Writes down how far we are, and returns whether the shard is still ours. */
     boolean report(Connection connection, int shard, long epoch, long low, long sent, double rate) throws SQLException {

@@ -1,6 +1,6 @@
 package dev.bellwether.outbox;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,6 +14,8 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sends rows in their order, each list of them in a transaction, and stops forever at the first error. Used by one
@@ -27,6 +29,8 @@ final class TransactionalSender {
      * the gap, which the broker refuses; and a dead client closes no gap. So what a partition has got is a prefix of
      * what was sent, for readers of uncommitted records, too.
      */
+    private static final Logger LOG = LoggerFactory.getLogger(TransactionalSender.class);
+
     private final Producer<byte[], byte[]> producer;
     private final String eventIdHeader;
     private final AtomicReference<@Nullable Failure> failure = new AtomicReference<>();
@@ -119,21 +123,29 @@ final class TransactionalSender {
 
     private ProducerRecord<byte[], byte[]> record(Row row) {
         var headers = new ArrayList<Header>(4);
-        headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(ISO_8859_1)));
+        headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(UTF_8)));
         if (row.headers() != null) {
             headers.addAll(HeaderLines.read(row.headers(), eventIdHeader));
         }
         return new ProducerRecord<>(
                 row.topic(),
                 row.partition() < 0 ? null : row.partition(),
-                row.timestamp() < 0 ? null : row.timestamp(),
+                row.timestamp() == -1 ? null : row.timestamp(), // Kafka refuses what is less
                 row.key(),
                 row.value(),
                 headers);
     }
 
+    /**
+     * Ends it. Never throws: a producer that is interrupted while it ends, or whose interceptor fails, says so when it
+     * has done what it could, and its owner has more to end.
+     */
     void close(boolean orderly) {
-        producer.close(orderly ? Duration.ofSeconds(1) : Duration.ZERO);
+        try {
+            producer.close(orderly ? Duration.ofSeconds(1) : Duration.ZERO);
+        } catch (RuntimeException e) {
+            LOG.debug("a producer did not end as it should", e);
+        }
     }
 
     private final class Watch implements Callback {

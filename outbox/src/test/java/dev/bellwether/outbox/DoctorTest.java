@@ -123,6 +123,46 @@ class DoctorTest {
     }
 
     @Test
+    void topicThatCannotExistHidesNoOther() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.stash(Message.of("a b", "k", "0"), Message.of(stage.topic, "k", "0"), Message.of("c d", "k", "0"));
+            assertThat(findings(stage))
+                    .extracting(Finding::what)
+                    .noneMatch(what -> what.contains("do not answer"))
+                    .anyMatch(what -> what.contains("no topic a b"))
+                    .anyMatch(what -> what.contains("no topic c d"))
+                    .anyMatch(what -> what.contains("topic " + stage.topic + " has"));
+        }
+    }
+
+    @Test
+    void tableOfGoharvestThatNoRelayHasServedYetIsLookedAt() throws Exception {
+        try (var stage = new RelayStage(OutboxTable.Layout.GOHARVEST)) {
+            dropTablesBeside(stage);
+            assertThat(warnings(PostgresServer.shared().uri(), stage.table))
+                    .noneMatch(what -> what.contains(stage.table.relay()));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void tableThatNoRelayHasServedYetIsLookedAtOnMariaDbAndMySql(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
+            dropTablesBeside(stage);
+            assertThat(errors(uri, stage.table)).isEmpty();
+        }
+    }
+
+    private static void dropTablesBeside(RelayStage stage) throws SQLException {
+        for (var table : List.of(stage.table.relay(), stage.table.parked(), stage.table.blocked())) {
+            stage.execute("DROP TABLE " + table);
+        }
+    }
+
+    @Test
     void topicOfProgressIsLookedAtLikeOthers() throws Exception {
         try (var stage = new RelayStage()) {
             assertThat(findings(stage)).noneMatch(finding -> finding.what().contains("outbox-progress"));

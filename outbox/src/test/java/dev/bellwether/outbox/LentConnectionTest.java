@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.errors.InterruptException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -258,6 +259,43 @@ class LentConnectionTest {
                 .filter(entry -> entry.getKey().getName().endsWith("-reader"))
                 .flatMap(entry -> Arrays.stream(entry.getValue()))
                 .anyMatch(frame -> frame.getClassName().startsWith("org.postgresql."));
+    }
+
+    /** As Kafka's does if its thread is interrupted, or an interceptor fails, when it has ended what it could. */
+    @Test
+    void producerThatThrowsWhenItIsClosedKeepsNothingOpenThatARelayHas() throws Exception {
+        var open = new AtomicInteger();
+        var throwing = new FaultyProducer.Fault() {
+            @Override
+            public void after(String method) {
+                if (method.equals("close")) {
+                    open.decrementAndGet();
+                    throw new InterruptException("planted");
+                }
+            }
+        };
+        var settings = new HikariConfig();
+        settings.setJdbcUrl(PostgresServer.shared().uri());
+        settings.setMaximumPoolSize(4);
+        try (var stage = new RelayStage();
+                var pool = new HikariDataSource(settings)) {
+            var relay = stage.relay(more -> more.wakeUp(false), pool, properties -> {
+                open.incrementAndGet();
+                return FaultyProducer.of(properties, throwing);
+            });
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
+            stage.awaitEmpty();
+            relay.close();
+            Eventually.eventually(
+                    "the pool has all",
+                    RelayStage.PATIENCE,
+                    () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+            assertThat(open).as("producers that are open").hasValue(0);
+            var disposal = stage.config(more -> more).seat(0) + "-disposal";
+            assertThat(Thread.getAllStackTraces().keySet())
+                    .extracting(Thread::getName)
+                    .doesNotContain(disposal);
+        }
     }
 
     @Test

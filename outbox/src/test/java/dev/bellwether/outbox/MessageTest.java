@@ -53,4 +53,12 @@ class MessageTest {
         assertThatThrownBy(() -> builder.cloudEvent(URI.create("/billing"), "", TIME))
                 .hasMessageContaining("com.example.OrderPlaced");
     }
+
+    @Test
+    void aTimeBefore1970IsRefusedSinceKafkaHasNone() {
+        var builder = Message.to("orders").timestamp(Instant.EPOCH);
+        assertThatThrownBy(() -> builder.timestamp(Instant.EPOCH.minusMillis(1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("1969-12-31T23:59:59.999Z");
+    }
 }

@@ -23,6 +23,35 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class MysqlFamilyTest {
 
+    /** A row may have any text for one, and any number for a time: it is told as it is, or refused. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void eventIdThatIsNoUuidIsPublishedAndParkedAsItIs(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
+                var reader = stage.reader(true)) {
+            stage.execute("INSERT INTO " + stage.table.name()
+                    + " (event_id, topic, record_key, record_partition, record_time_ms) VALUES"
+                    + " ('order-42', '%1$s', 'k', 0, 5), ('ордер-42', '%1$s', 'k', 0, 6),".formatted(stage.topic)
+                    + " ('order-43', '%1$s', 'k', 99, 7), ('ордер-43', '%1$s', 'k', 0, -5)".formatted(stage.topic));
+            stage.relay(more -> more.poison(Poison.PARK)
+                    .producer(Map.of("bootstrap.servers", stage.bootstrap, "max.block.ms", 1_000)));
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "two are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().records().size() == 2);
+            assertThat(reader.records())
+                    .extracting(record -> Reader.header(record, "event-id"))
+                    .containsExactly("order-42", "ордер-42");
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10))
+                    .extracting(OutboxAdmin.ParkedRecord::eventId)
+                    .containsExactly("order-43", "ордер-43");
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Kind.class,

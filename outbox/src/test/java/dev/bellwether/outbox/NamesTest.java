@@ -64,6 +64,18 @@ class NamesTest {
         }
     }
 
+    /** In a container the process id is always 1: without the time, a relay took another one for itself. */
+    @Test
+    void relayWithoutANameIsNamedAfterHostProcessTimeAndNumber() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            stage.relay();
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            assertThat(Store.of(connection, stage.table).tenant(connection, 0).orElseThrow())
+                    .matches(".+_" + ProcessHandle.current().pid() + "_\\d{10,}_\\d+");
+        }
+    }
+
     @Test
     void tableWhoseNameIsServedElsewhereIsTold() throws Exception {
         try (var stage = new RelayStage()) {

@@ -181,6 +181,50 @@ class OutboxMetersTest {
     }
 
     @Test
+    void whileTheDatabaseIsAwayARelayTellsThatItPublishesNothingAndThatTheLagGrows() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
+                var stage = new RelayStage()) {
+            var relay = stage.relay(
+                    more -> more.maxBackoff(Duration.ofMillis(100))
+                            .haltRetry(Duration.ofHours(1))
+                            .meterInterval(OFTEN),
+                    Servers.dataSource(PostgresServer.uri(link.port())),
+                    KafkaProducer::new);
+            var meters = meters(relay);
+            stage.stash(Message.of(Servers.fresh("absent"), "waits", "0"));
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
+            Eventually.eventually(
+                    "the row that waits is known", RelayStage.PATIENCE, () -> seconds(meters, OutboxMeters.LAG) > 0);
+            link.refuse();
+            link.reset();
+            Eventually.eventually(
+                    "nothing is published", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.LEADING) == 0);
+            assertThat(relay.stats().get(0).ratePerSecond()).isZero();
+            var lag = seconds(meters, OutboxMeters.LAG);
+            Eventually.eventually(
+                    "the lag grows", RelayStage.PATIENCE, () -> seconds(meters, OutboxMeters.LAG) > lag + 2);
+            link.heal();
+            Eventually.eventually(
+                    "it publishes again", RelayStage.PATIENCE, () -> value(meters, OutboxMeters.LEADING) == 1);
+        }
+    }
+
+    @Test
+    void whatWasPublishedSinceTheLastReportIsCountedAtTheEnd() throws Exception {
+        try (var stage = new RelayStage()) {
+            for (var relays = 1; relays <= 2; relays++) {
+                var relay = stage.relay();
+                stage.stash(Writers.numbered(stage.topic, "k" + relays, 0, 10));
+                stage.awaitEmpty();
+                relay.close();
+                assertThat(OutboxAdmin.of(stage.database, stage.table).state().shards())
+                        .extracting(OutboxAdmin.ShardState::published)
+                        .containsExactly(relays * 10L);
+            }
+        }
+    }
+
+    @Test
     void backlogBeyondWhatIsCountedIsTheEstimateAndTheMarkIsWhereItBegins() throws Exception {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {

@@ -118,6 +118,55 @@ class PoisonDetectorTest {
     }
 
     @Test
+    void topicThatIsThereAgainIsNoticedIfRowsWaitForIt() {
+        var present = new HashSet<String>();
+        var asking = new PoisonDetector(
+                new PoisonDetector.Topics() {
+                    @Override
+                    public Optional<String> fault(String topic, int partition) {
+                        return Optional.of("does not exist");
+                    }
+
+                    @Override
+                    public Set<String> present(Set<String> asked) {
+                        return present.stream().filter(asked::contains).collect(Collectors.toSet());
+                    }
+                },
+                RETRY,
+                () -> now);
+        present.add("parked");
+        for (var topic : List.of("waits", "parked")) {
+            asking.failed(failed(row(1, topic), new TimeoutException("no metadata")));
+        }
+        asking.block(row(1, "waits"));
+        asking.failed(failed(row(2, "forbidden"), new TopicAuthorizationException("forbidden")));
+        asking.block(row(2, "forbidden"));
+        present.add("forbidden");
+        assertThat(asking.topicsAreBack()).as("only writing tells of a right").isFalse();
+        present.add("waits");
+        assertThat(asking.topicsAreBack()).isTrue();
+    }
+
+    @Test
+    void rightThatWasWithdrawnAgainIsToldAgainAndTriedAgainSoon() {
+        var refused = failed(row(1, "t"), new TopicAuthorizationException("t"));
+        for (var round = 0; round < 2; round++) {
+            judge.failed(refused);
+            assertThat(judge.isNews("t")).as("round %s", round).isTrue();
+            judge.pardon();
+            judge.failed(refused);
+            assertThat(judge.isNews("t")).as("round %s", round).isFalse();
+            judge.pardon();
+            judge.passed(List.of(row(1, "t")));
+        }
+        judge.failed(refused);
+        now += RETRY;
+        assertThat(judge.condemns(row(2, "t")))
+                .as("pauses begin with the first again")
+                .isEmpty();
+    }
+
+    @Test
     void newTopicsAreAskedAboutOnceAndWhatIsMissingIsNotSent() {
         var questions = new ArrayList<Set<String>>();
         var asking = new PoisonDetector(
@@ -164,6 +213,29 @@ class PoisonDetectorTest {
         without.clear();
         assertThat(stranding.leadersAreBack()).isTrue();
         assertThat(stranding.holds(there)).isFalse();
+    }
+
+    /** Else a shard would begin again at once and say nothing, as long as the other partition has no leader. */
+    @Test
+    void whatFailsBesideAPartitionWithoutALeaderFailsLikeAnythingElse() {
+        var stranding = new PoisonDetector(leaderless(Set.of(0), Partitioning.CRC32), RETRY, () -> now);
+        for (var round = 0; round < 2; round++) {
+            assertThat(stranding.failed(failed(to("t", 1), new TimeoutException("expired"))))
+                    .as("round %s", round)
+                    .isFalse();
+        }
+        assertThat(stranding.holds(to("t", 0))).isTrue();
+        assertThat(stranding.holds(to("t", 1))).isFalse();
+    }
+
+    @Test
+    void recordWithoutAKeyIsSentAgainAtOnceOnlyWhenItIsNewsWhichPartitionsHaveNoLeader() {
+        var stranding = new PoisonDetector(leaderless(Set.of(0), Partitioning.CRC32), RETRY, () -> now);
+        var anywhere = to("t", -1);
+        assertThat(stranding.failed(failed(anywhere, new TimeoutException("expired"))))
+                .isTrue();
+        assertThat(stranding.failed(failed(anywhere, new TimeoutException("expired"))))
+                .isFalse();
     }
 
     /** A question that nobody answers says nothing: what is known holds. */

@@ -7,20 +7,29 @@ import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 
 class PoisonTest {
@@ -67,7 +76,9 @@ class PoisonTest {
                 assertThat(parked.stream()
                                 .map(OutboxAdmin.ParkedRecord::eventId)
                                 .toList())
-                        .isEqualTo(poison.stream().map(Message::eventId).toList());
+                        .isEqualTo(poison.stream()
+                                .map(message -> message.eventId().toString())
+                                .toList());
                 assertThat(parked).allSatisfy(one -> assertThat(one.reason()).contains("TooLarge"));
                 allowLarge(stage.bootstrap, small);
                 assertThat(admin.requeue(parked.get(0).id())).isTrue();
@@ -80,6 +91,64 @@ class PoisonTest {
                                         .equals(poison.get(0).eventId().toString())));
                 assertThat(admin.state().parked()).isEqualTo(poison.size() - 1);
             }
+        }
+    }
+
+    /** Else who takes over, and finds that the record can be published by now, publishes it behind its successors. */
+    @Test
+    void nothingBehindARecordIsCommittedBeforeThatIsParked() throws Exception {
+        try (var stage = new RelayStage()) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            stage.stash(
+                    Message.of(small, "k", "0"), Message.of(small, "k", "1 " + TOO_LARGE), Message.of(small, "k", "2"));
+            var committed = new CountDownLatch(1);
+            var dead = new CountDownLatch(1);
+            var dying = FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                @Override
+                public void before(String step) {
+                    if (step.equals("park")) {
+                        await(committed); // it must not be, so there is nothing to wait for
+                        dead.countDown();
+                    }
+                    if (dead.getCount() == 0) {
+                        throw new UncheckedIOException(new IOException("planted"));
+                    }
+                }
+            });
+            var first = stage.relay(
+                    more -> more.poison(Poison.PARK),
+                    dying,
+                    properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                        @Override
+                        public void after(String method) {
+                            if (method.equals("commitTransaction")) {
+                                committed.countDown();
+                            }
+                        }
+                    }));
+            assertThat(dead.await(90, TimeUnit.SECONDS)).isTrue();
+            first.close();
+            allowLarge(stage.bootstrap, small);
+            stage.relay(more -> more.poison(Poison.PARK));
+            stage.awaitEmpty();
+            try (var reader = new Reader(stage.bootstrap, true, small)) {
+                Eventually.eventually(
+                        "all are read",
+                        RelayStage.PATIENCE,
+                        () -> reader.poll().ledger().records() >= 3);
+                assertThat(reader.faults(Map.of("k", 3)))
+                        .as("NEVER: an old record is the last of its key")
+                        .isEmpty();
+            }
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -282,6 +351,34 @@ class PoisonTest {
         }
     }
 
+    /** A key is tried again ever more rarely; whether there is such a topic can be asked. */
+    @Test
+    void topicThatIsMadeIsServedAfterHaltRetryHoweverLongItWasMissing() throws Exception {
+        try (var stage = new RelayStage()) {
+            var small = Servers.fresh("small");
+            Servers.topic(stage.bootstrap, small, 1, Map.of("max.message.bytes", "3000"));
+            var later = Servers.fresh("later");
+            stage.stash(Message.of(small, "bad", TOO_LARGE), Message.of(later, "waits", "0"));
+            var tried = new CopyOnWriteArrayList<Long>();
+            stage.relay(more -> more.haltRetry(Duration.ofMillis(150)).listener(event -> {
+                if (event instanceof RelayEvent.KeyBlocked blocked
+                        && blocked.reason().contains("TooLarge")) {
+                    tried.add(System.nanoTime());
+                }
+            }));
+            Eventually.eventually(
+                    "the key was tried again four times, after 150, 300, 600 and 1,200 ms",
+                    RelayStage.PATIENCE,
+                    () -> tried.size() >= 5);
+            Servers.topic(stage.bootstrap, later, 1, Map.of());
+            var made = System.nanoTime();
+            Eventually.eventually("what waited is gone", RelayStage.PATIENCE, () -> stage.left() == 1);
+            assertThat(System.nanoTime() - made)
+                    .as("it waited for no pause of the key, which would be twice as long as the last was")
+                    .isLessThan(tried.get(4) - tried.get(3));
+        }
+    }
+
     @Test
     void noRecordOvertakesABlockedOneOfItsKeyWhereverItStands() throws Exception {
         var random = new Random(17);
@@ -369,6 +466,49 @@ class PoisonTest {
                             .collect(Collectors.toList()))
                     .containsExactly(stage.topic);
         }
+    }
+
+    /** Not after a second wait for {@code delivery.timeout.ms}, though its progress went along with it. */
+    @Test
+    void partitionWithoutALeaderIsKnownAfterOneTransactionThatTimedOut() throws Exception {
+        var judge =
+                new PoisonDetector(PoisonDetectorTest.leaderless(Set.of(1), Partitioning.MURMUR2), 1, System::nanoTime);
+        try (var stage = new RelayStage()) {
+            var config =
+                    stage.config(more -> more.haltRetry(Duration.ofHours(1)).wakeUp(false));
+            var shard = new Shard(
+                    0,
+                    config,
+                    stage.database,
+                    properties -> timingOut(),
+                    judge,
+                    new WakeUpListener(stage.database, config),
+                    "relay");
+            stage.stash(Message.to(stage.topic).key("k").partition(1).build());
+            ShardMandate.during(
+                    shard,
+                    () -> assertThat(stage.await(RelayEvent.KeyBlocked.class).reason())
+                            .contains("no leader"));
+            assertThat(stage.events.stream()
+                            .takeWhile(event -> !(event instanceof RelayEvent.KeyBlocked))
+                            .filter(RelayEvent.LeaderRefreshed.class::isInstance)
+                            .count())
+                    .as("sessions, each of which waits for the brokers")
+                    .isOne();
+        }
+    }
+
+    /** A producer whose records are on their way when they time out. */
+    private static Producer<byte[], byte[]> timingOut() {
+        var producer = new MockProducer<>(false, null, new ByteArraySerializer(), new ByteArraySerializer());
+        return FaultyProducer.of(producer, new FaultyProducer.Fault() {
+            @Override
+            public void before(String method) {
+                if (method.equals("flush")) {
+                    producer.errorNext(new TimeoutException("expired"));
+                }
+            }
+        });
     }
 
     /** Led by others in between, or by nobody, it has heard nothing of the partition since. */

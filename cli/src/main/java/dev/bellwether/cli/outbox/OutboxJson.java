@@ -74,7 +74,7 @@ final class OutboxJson {
 
     static void parked(JsonGenerator json, OutboxAdmin.ParkedRecord record) throws IOException {
         json.writeNumberField("id", record.id());
-        json.writeStringField("eventId", record.eventId().toString());
+        json.writeStringField("eventId", record.eventId());
         json.writeStringField("topic", record.topic());
         json.writeStringField("parked", record.parked().toString());
         json.writeStringField("reason", record.reason());
