@@ -21,6 +21,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The face of a roster, over memory: with threads, and with patience. */
 @Execution(ExecutionMode.CONCURRENT) // they wait, each in a memory of its own
@@ -276,6 +277,13 @@ class MemoryRosterTest {
         assertThat(a.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(b.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(a.roles()).hasSize(ROLES);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"R&D", "50% of 1+1", "x&group=pricing.main", "Übersee/東京"})
+    void aRosterOnASharedTopicIsLedWhateverItsName(String name) throws InterruptedException {
+        var roster = connect().roster(name, config().topic("roles").build());
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
     }
 
     @Test
