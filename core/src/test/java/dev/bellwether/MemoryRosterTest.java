@@ -257,6 +257,8 @@ class MemoryRosterTest {
                         wrong.add("revoked and not gained: " + role);
                     }
                 });
+            } else if (event instanceof RosterEvent.Fenced fenced) { // on a busy machine
+                led.removeAll(fenced.roles());
             }
         };
         var roster = join(config().listener(pairs));
@@ -268,6 +270,45 @@ class MemoryRosterTest {
         roster.close();
         assertThat(wrong).isEmpty();
         assertThat(led).isEmpty();
+    }
+
+    /** How many there are by then does not matter: of what was told that it is led is told that it is not. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void eventsArePairedThoughTheNumberOfRolesChangesWhileAPartitionStandsDown(int rolesByThen)
+            throws InterruptedException {
+        var events = new CopyOnWriteArrayList<String>();
+        var standsDown = new CountDownLatch(1);
+        var roster = join(config().roles(2)
+                .partitions(1)
+                .lease(Duration.ofSeconds(6))
+                .standDownBudget(Duration.ofSeconds(1))
+                .listener(event -> {
+                    if (event instanceof RosterEvent.Gained gained) {
+                        events.add("gained " + gained.roles());
+                    } else if (event instanceof RosterEvent.Revoked revoked) {
+                        events.add("revoked " + revoked.roles());
+                        standsDown.countDown();
+                        awaitInterrupt(); // half-way through the budget
+                        awaitInterrupt(); // when it is used up
+                    } else if (event instanceof RosterEvent.Fenced fenced) {
+                        events.add("fenced " + fenced.roles());
+                    }
+                }));
+        assertThat(roster.await(2, Duration.ofSeconds(30))).isTrue();
+        roster.resign();
+        assertThat(standsDown.await(30, TimeUnit.SECONDS)).isTrue();
+        roster.resize(rolesByThen);
+        roster.awaitClose();
+        assertThat(events).containsExactly("gained [0, 1]", "revoked [0, 1]", "fenced [0, 1]");
+    }
+
+    private static void awaitInterrupt() {
+        try {
+            new CountDownLatch(1).await();
+        } catch (InterruptedException e) {
+            // what was waited for
+        }
     }
 
     @Test
