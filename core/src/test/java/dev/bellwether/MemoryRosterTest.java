@@ -318,6 +318,8 @@ class MemoryRosterTest {
         assertThat(a.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(b.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(a.roles()).hasSize(ROLES);
+        assertThat(a.mandate(17).orElseThrow().election()).isEqualTo("pricing[a/1]");
+        assertThat(b.mandate(17).orElseThrow().election()).isEqualTo("pricing[b/1]");
     }
 
     @ParameterizedTest

@@ -103,8 +103,7 @@ public final class LoopRoster implements Roster {
         losses = new LossLog[seats.length];
         var owner = new Turns();
         for (var i = 0; i < seats.length; i++) {
-            var seat = new Standing(
-                    standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.candidacy());
+            var seat = new Standing(standing.election(i), standing.member(), standing.instance(), config.candidacy());
             told.add(new TreeSet<>());
             flights[i] = new FlightLog();
             losses[i] = new LossLog(log, metrics);
