@@ -46,7 +46,10 @@ public sealed interface RosterEvent {
     /** An error that no retry can fix has ended our membership. */
     record Failed(String roster, ElectionException error) implements RosterEvent {}
 
-    /** Its election is the roster's name with the partition, such as {@code pricing[17]}. */
+    /**
+     * Its election is the roster's name with the partition, such as {@code pricing[17]}, and with the group, unless
+     * that is the default: {@code pricing[b/17]}.
+     */
     private static String rosterOf(Mandate mandate) {
         var election = mandate.election();
         var partition = election.lastIndexOf('[');

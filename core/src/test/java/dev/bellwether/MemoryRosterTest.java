@@ -21,6 +21,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The face of a roster, over memory: with threads, and with patience. */
 @Execution(ExecutionMode.CONCURRENT) // they wait, each in a memory of its own
@@ -256,6 +257,8 @@ class MemoryRosterTest {
                         wrong.add("revoked and not gained: " + role);
                     }
                 });
+            } else if (event instanceof RosterEvent.Fenced fenced) { // on a busy machine
+                led.removeAll(fenced.roles());
             }
         };
         var roster = join(config().listener(pairs));
@@ -269,6 +272,45 @@ class MemoryRosterTest {
         assertThat(led).isEmpty();
     }
 
+    /** How many there are by then does not matter: of what was told that it is led is told that it is not. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void eventsArePairedThoughTheNumberOfRolesChangesWhileAPartitionStandsDown(int rolesByThen)
+            throws InterruptedException {
+        var events = new CopyOnWriteArrayList<String>();
+        var standsDown = new CountDownLatch(1);
+        var roster = join(config().roles(2)
+                .partitions(1)
+                .lease(Duration.ofSeconds(6))
+                .standDownBudget(Duration.ofSeconds(1))
+                .listener(event -> {
+                    if (event instanceof RosterEvent.Gained gained) {
+                        events.add("gained " + gained.roles());
+                    } else if (event instanceof RosterEvent.Revoked revoked) {
+                        events.add("revoked " + revoked.roles());
+                        standsDown.countDown();
+                        awaitInterrupt(); // half-way through the budget
+                        awaitInterrupt(); // when it is used up
+                    } else if (event instanceof RosterEvent.Fenced fenced) {
+                        events.add("fenced " + fenced.roles());
+                    }
+                }));
+        assertThat(roster.await(2, Duration.ofSeconds(30))).isTrue();
+        roster.resign();
+        assertThat(standsDown.await(30, TimeUnit.SECONDS)).isTrue();
+        roster.resize(rolesByThen);
+        roster.awaitClose();
+        assertThat(events).containsExactly("gained [0, 1]", "revoked [0, 1]", "fenced [0, 1]");
+    }
+
+    private static void awaitInterrupt() {
+        try {
+            new CountDownLatch(1).await();
+        } catch (InterruptedException e) {
+            // what was waited for
+        }
+    }
+
     @Test
     void eachGroupHasALeaderOfItsOwn() throws InterruptedException {
         var a = join(config().group("a").groups(2).mode(RosterMode.OVERLAPPING));
@@ -276,6 +318,15 @@ class MemoryRosterTest {
         assertThat(a.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(b.await(ROLES, Duration.ofSeconds(30))).isTrue();
         assertThat(a.roles()).hasSize(ROLES);
+        assertThat(a.mandate(17).orElseThrow().election()).isEqualTo("pricing[a/1]");
+        assertThat(b.mandate(17).orElseThrow().election()).isEqualTo("pricing[b/1]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"R&D", "50% of 1+1", "x&group=pricing.main", "Übersee/東京"})
+    void aRosterOnASharedTopicIsLedWhateverItsName(String name) throws InterruptedException {
+        var roster = connect().roster(name, config().topic("roles").build());
+        assertThat(roster.await(ROLES, Duration.ofSeconds(30))).isTrue();
     }
 
     @Test

@@ -138,10 +138,10 @@ public final class LoopElections implements Elections {
 
     @Override
     public Candidacy stand(String election, CandidacyConfig config) {
-        return stand(election, config, () -> {});
+        return stand(election, config, () -> {}, () -> {});
     }
 
-    private Candidacy stand(String election, CandidacyConfig asked, Runnable onEnd) {
+    private Candidacy stand(String election, CandidacyConfig asked, Runnable onInterrupt, Runnable onEnd) {
         requireOpen();
         Names.election(election);
         var settings = arbiter.completed(asked);
@@ -157,6 +157,7 @@ public final class LoopElections implements Elections {
                 metrics,
                 config.pauseBound(),
                 outages,
+                onInterrupt,
                 ended -> {
                     candidacies.remove(key, ended);
                     kept.remove(ended);
@@ -412,8 +413,8 @@ public final class LoopElections implements Elections {
         }
 
         @Override
-        public Candidacy stand(String election, CandidacyConfig config, Runnable onEnd) {
-            return LoopElections.this.stand(election, config, onEnd);
+        public Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd) {
+            return LoopElections.this.stand(election, config, onInterrupt, onEnd);
         }
 
         @Override

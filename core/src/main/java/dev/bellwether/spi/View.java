@@ -77,7 +77,7 @@ public record View(
     /** Returns the same, with the holder ordered to stand down or not. */
     public View orderedToStandDown(boolean standDown) {
         return new View(
-                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "", allListed);
+                election, token, holder, remaining, standDown, ended, era, topPriority, candidates, note, allListed);
     }
 
     /** Returns the same, of an election that has ended or not, in this era. */

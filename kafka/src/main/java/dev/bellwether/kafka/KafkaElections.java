@@ -86,7 +86,7 @@ public final class KafkaElections {
     /**
      * Makes a producer for one role of a roster, as {@link #fencedProducer(Mandate, Map, Serializer, Serializer)} does
      * for an election. The roles of one partition have one mandate: each needs a producer of its own, since two made
-     * without the role would fence each other.
+     * without the role would fence each other. Leaders of two groups do not.
      */
     public static <K, V> Producer<K, V> fencedProducer(
             Mandate mandate, int role, Map<String, ?> properties, Serializer<K> keys, Serializer<V> values) {

@@ -33,7 +33,12 @@ final class KafkaErrors {
 
     /** Returns the error as our callers know it. */
     static ElectionException translated(Throwable error, Settings settings, String where) {
-        return fatal(error, settings, where)
+        return translated(error, Resources.ofElections(settings), where);
+    }
+
+    /** Returns an error that came of these resources, as our callers know it. */
+    static ElectionException translated(Throwable error, Resources resources, String where) {
+        return fatal(error, resources, where)
                 .orElseGet(() -> new UnavailableException(
                         "no answer from " + where
                                 + (error.getMessage() == null ? " in time" : ": " + error.getMessage()),
@@ -56,8 +61,13 @@ final class KafkaErrors {
 
     /** Returns what to tell if this error is here to stay; empty if it may pass. */
     static Optional<ElectionException> fatal(Throwable error, Settings settings, String where) {
+        return fatal(error, Resources.ofElections(settings), where);
+    }
+
+    private static Optional<ElectionException> fatal(Throwable error, Resources resources, String where) {
         return right(error)
-                .map(right -> "it needs " + right + ", which an administrator grants by\n  " + command(right, settings))
+                .map(right -> "it needs " + right.words(resources) + ", which an administrator grants by\n  "
+                        + command(right, resources))
                 .or(() -> advice(error))
                 .map(advice -> refused("refused by " + where + ": " + error.getMessage() + "; " + advice, error));
     }
@@ -102,28 +112,37 @@ final class KafkaErrors {
 
     /** What candidates must be allowed to do. */
     private enum Right {
-        TOPIC("READ, WRITE and DESCRIBE on the topic (an observer: READ and DESCRIBE)"),
-        GROUP("READ on the groups with the prefix"),
-        TRANSACTIONS("WRITE and DESCRIBE on the transactional ids with the prefix");
+        TOPIC,
+        GROUP,
+        TRANSACTIONS;
 
-        private final String words;
-
-        Right(String words) {
-            this.words = words;
-        }
-
-        @Override
-        public String toString() {
-            return words;
+        private String words(Resources resources) {
+            return switch (this) {
+                case TOPIC -> "READ, WRITE and DESCRIBE on the topic (an observer: READ and DESCRIBE)";
+                case GROUP -> resources.group.isEmpty() ? "READ on the groups with the prefix" : "READ on the group";
+                case TRANSACTIONS -> "WRITE and DESCRIBE on the transactional ids with the prefix";
+            };
         }
     }
 
-    private static String command(Right right, Settings settings) {
+    /**
+     * What a right may be missing on.
+     *
+     * @param group the id of a group that the user has chosen; empty for those with the prefix
+     */
+    record Resources(Settings settings, String topic, String group) {
+        static Resources ofElections(Settings settings) {
+            return new Resources(settings, settings.topic(), "");
+        }
+    }
+
+    private static String command(Right right, Resources resources) {
+        var settings = resources.settings;
         var prefix = settings.groupPrefix() + " --resource-pattern-type prefixed";
         return "kafka-acls.sh --bootstrap-server " + settings.bootstrap() + " --add --allow-principal User:NAME "
                 + switch (right) {
-                    case TOPIC -> "--operation Read --operation Write --operation Describe --topic " + settings.topic();
-                    case GROUP -> "--operation Read --group " + prefix;
+                    case TOPIC -> "--operation Read --operation Write --operation Describe --topic " + resources.topic;
+                    case GROUP -> "--operation Read --group " + (resources.group.isEmpty() ? prefix : resources.group);
                     case TRANSACTIONS -> "--operation Write --operation Describe --transactional-id " + prefix;
                 };
     }

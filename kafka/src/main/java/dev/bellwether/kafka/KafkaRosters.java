@@ -75,7 +75,7 @@ final class KafkaRosters implements RosterCarrier {
                     }
                     return CompletableFuture.<Optional<RosterState>>failedFuture(KafkaErrors.translated(
                             error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
-                            settings,
+                            new KafkaErrors.Resources(settings, RosterTopic.name(settings, roster), ""),
                             "the Kafka cluster at " + settings.bootstrap()));
                 })
                 .thenCompose(Function.identity());
@@ -136,9 +136,15 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     KafkaConsumer<byte[], byte[]> member(RosterStanding standing, RosterAssignor.Participant participant) {
-        var group = settings.rosterGroup(standing.roster(), standing.config().group());
         return new KafkaConsumer<>(settings.rosterMember(
-                RosterGroups.clientId(standing.instance(), standing.member()), group, standing.config(), participant));
+                RosterGroups.clientId(standing.instance(), standing.member()),
+                group(standing),
+                standing.config(),
+                participant));
+    }
+
+    private String group(RosterStanding standing) {
+        return settings.rosterGroup(standing.roster(), standing.config().group());
     }
 
     /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
@@ -166,7 +172,12 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     ElectionException refusal(Throwable error, RosterStanding standing) {
-        return KafkaErrors.translated(error, settings, describe(standing));
+        return KafkaErrors.translated(error, resources(standing), describe(standing));
+    }
+
+    private KafkaErrors.Resources resources(RosterStanding standing) {
+        var chosen = !settings.rosterGroup().isEmpty();
+        return new KafkaErrors.Resources(settings, topic(standing), chosen ? group(standing) : "");
     }
 
     KafkaConsumer<byte[], byte[]> reader(RosterStanding standing) {

@@ -140,7 +140,9 @@ final class RosterTopic {
                 return Optional.empty();
             }
             throw KafkaErrors.translated(
-                    Objects.requireNonNull(e.getCause()), settings, "the Kafka brokers at " + settings.bootstrap());
+                    Objects.requireNonNull(e.getCause()),
+                    new KafkaErrors.Resources(settings, name, ""),
+                    "the Kafka brokers at " + settings.bootstrap());
         }
     }
 

@@ -53,7 +53,8 @@ class KafkaRightsTest {
             "loner",
             "plain",
             "fickle",
-            "member");
+            "member",
+            "reader");
     private static final String ELECTION = "billing";
     private static final String LOG = "decided";
 
@@ -349,6 +350,35 @@ class KafkaRightsTest {
             grant(List.of(Stream.of(group)));
             assertThat(patient.await(4, PATIENCE)).isTrue();
             assertThat(patient.failure()).isEmpty();
+        }
+    }
+
+    @Test
+    void whoMayNotBeAMemberOfARosterIsToldTheRightsOnItsTopicAndItsGroup() throws Exception {
+        var rights = Stream.of(AclOperation.READ, AclOperation.DESCRIBE)
+                .map(operation ->
+                        rule("reader", ResourceType.TOPIC, "bellwether.roster.", PatternType.PREFIXED, operation));
+        grant(List.of(rights, topic("reader", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE)));
+        var ofOurOwn = new TreeMap<>(as("reader"));
+        ofOurOwn.put("roster.group", "pricing-*");
+        try (var founders = KafkaElections.using(Map.of("bootstrap.servers", brokers.bootstrap()));
+                var readers = KafkaElections.using(ofOurOwn)) {
+            assertThat(founders.roster("pricing", roster(PATIENCE)).await(4, PATIENCE))
+                    .isTrue();
+            assertThatThrownBy(readers.roster("pricing", roster(Duration.ofSeconds(1)))::awaitClose)
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                    .hasMessageContaining("--topic bellwether.roster.pricing");
+            grant(List.of(Stream.of(rule(
+                    "reader",
+                    ResourceType.TOPIC,
+                    "bellwether.roster.pricing",
+                    PatternType.LITERAL,
+                    AclOperation.WRITE))));
+            assertThatThrownBy(readers.roster("pricing", roster(Duration.ofSeconds(1)))::awaitClose)
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("READ on the group,")
+                    .hasMessageContaining("--operation Read --group pricing-main");
         }
     }
 

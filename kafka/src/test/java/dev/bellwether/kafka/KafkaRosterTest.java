@@ -18,6 +18,7 @@ import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -30,6 +31,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -123,6 +126,26 @@ class KafkaRosterTest {
         assertThat(cut.roles()).isEmpty();
         linked.link().heal();
         awaitShare(List.of(cut, other));
+    }
+
+    @Test
+    void leadersOfTwoGroupsDoNotFenceEachOthersProducers() throws InterruptedException {
+        var strings = new StringSerializer();
+        var properties = Map.of("bootstrap.servers", SharedBroker.get().bootstrap());
+        var few = config().roles(2).partitions(1);
+        var first = join(few.group("a").build());
+        var second = join(few.group("b").build());
+        assertThat(first.await(2, PATIENCE)).isTrue();
+        assertThat(second.await(2, PATIENCE)).isTrue();
+        try (var out = KafkaElections.fencedProducer(first.mandate(1).orElseThrow(), 1, properties, strings, strings);
+                var other = KafkaElections.fencedProducer(
+                        second.mandate(1).orElseThrow(), 1, properties, strings, strings)) {
+            for (var producer : List.of(out, other)) {
+                producer.beginTransaction();
+                var unused = producer.send(new ProducerRecord<>(name + "-out", "written"));
+                producer.commitTransaction();
+            }
+        }
     }
 
     /** Its release is the last that it writes, and its consumer is closed by then. */

@@ -5,12 +5,16 @@ import java.util.Optional;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Gives locks of two providers at once, always of the old one first, so that nobody waits for another in a circle.
  * Thread-safe.
  */
 final class JointLockProvider implements LockProvider {
+    private static final Logger log = LoggerFactory.getLogger(JointLockProvider.class);
+
     private final LockProvider old;
     private final LockProvider next;
 
@@ -26,22 +30,39 @@ final class JointLockProvider implements LockProvider {
             try {
                 second = next.lock(configuration);
             } catch (RuntimeException | Error e) {
-                unlock(first, e);
+                giveBack(first, configuration, e);
                 throw e;
             }
             if (second.isEmpty()) {
-                first.unlock();
+                giveBack(first, configuration);
             }
             return second.map(lock -> new Both(first, lock));
         });
     }
 
-    private static void unlock(SimpleLock lock, Throwable because) {
+    private static void giveBack(SimpleLock lock, LockConfiguration configuration, Throwable because) {
         try {
-            lock.unlock();
+            giveBack(lock, configuration);
         } catch (RuntimeException e) {
             because.addSuppressed(e);
         }
+    }
+
+    /** Nothing has run under it, so it is not kept for {@code lockAtLeastFor}, if its provider can forget that. */
+    private static void giveBack(SimpleLock lock, LockConfiguration configuration) {
+        if (configuration.getLockAtLeastFor().isZero()) {
+            lock.unlock();
+            return;
+        }
+        Optional<SimpleLock> forgetful;
+        try {
+            forgetful = lock.extend(Duration.ofMillis(1), Duration.ZERO);
+        } catch (RuntimeException e) { // most often since it cannot be extended
+            log.debug("{} of \"{}\" is kept for lockAtLeastFor", lock, configuration.getName(), e);
+            lock.unlock();
+            return;
+        }
+        forgetful.ifPresent(SimpleLock::unlock);
     }
 
     @Override

@@ -103,6 +103,20 @@ class MovingTest {
         unlockOf(old);
     }
 
+    @Test
+    void nothingRanWithoutTheNextSoTheOldIsNotKeptForAWhile() {
+        var aWhile = new LockConfiguration(ClockProvider.now(), name, LONG, Duration.ofMinutes(1));
+        var closed = Elections.connect("memory:" + UUID.randomUUID());
+        closed.close();
+        var broken = BellwetherLockProvider.jointly(old, new BellwetherLockProvider(closed));
+        assertThatThrownBy(() -> broken.lock(aWhile)).isInstanceOf(RuntimeException.class);
+        unlockOf(old);
+        var held = next.lock(configuration()).orElseThrow();
+        assertThat(both.lock(aWhile)).isEmpty();
+        unlockOf(old);
+        held.unlock();
+    }
+
     /** In each deployment two kinds run side by side; whoever has a lock counts itself in. */
     @Test
     void noTwoHaveTheLockOverTheThreeDeployments() throws InterruptedException {

@@ -193,6 +193,8 @@ final class HandOverOrder {
         reading = true;
         readAgain = false;
         LeaseSeat.deliver(loop, arbiter.read(name, loop), (view, error) -> {
+            turnNanos =
+                    System.nanoTime(); // each look puts our timer off, and a watch may tell of more than one a second
             reading = false;
             if (outcome.isDone()) {
                 return;
@@ -200,9 +202,12 @@ final class HandOverOrder {
             if (view != null) {
                 judge(view);
             }
+            if (endsWithoutHope()) {
+                return;
+            }
             if (readAgain) {
                 look();
-            } else if (!outcome.isDone()) {
+            } else {
                 lookAgainIn(notTaken == 0 ? LOOK_NANOS : longerEachTime());
             }
         });
@@ -308,21 +313,34 @@ final class HandOverOrder {
         timer = loop.at(due ? readyByNanos : at, this::tick);
     }
 
-    /** Returns whether our loop still runs, as far as we can tell: it takes a turn every second. For any thread. */
-    boolean isDriven() {
-        return System.nanoTime() - turnNanos < timeout.toNanos() + STILL_NANOS;
+    /**
+     * Returns whether our loop still runs, as far as we can tell: it takes a turn every second. For any thread.
+     *
+     * @param nanos a reading of {@link System#nanoTime}
+     */
+    boolean isDrivenAt(long nanos) {
+        return nanos - turnNanos < timeout.toNanos() + STILL_NANOS;
     }
 
     private void tick() {
         turnNanos = System.nanoTime();
-        if (loop.clock().nanos() - hopeNanos >= 0) {
-            fail(null);
-        } else if (asked != null) {
+        if (endsWithoutHope()) {
+            return;
+        }
+        if (asked != null) {
             reading = false; // what was asked a second ago has no answer
             look();
         } else {
             lookAgainIn(LOOK_AGAIN_NANOS);
         }
+    }
+
+    /** Ends it if nothing more is to be hoped for. Returns whether it has ended, now or before. */
+    private boolean endsWithoutHope() {
+        if (!outcome.isDone() && loop.clock().nanos() - hopeNanos >= 0) {
+            fail(null);
+        }
+        return outcome.isDone();
     }
 
     private void fail(@Nullable Throwable error) {

@@ -62,6 +62,7 @@ public final class LoopCandidacy implements Candidacy {
     private final Arbiter arbiter;
     private final SeatElection election;
     private final Metrics metrics;
+    private final Runnable onInterrupt;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
     private final MachineTurns turns;
@@ -105,6 +106,7 @@ public final class LoopCandidacy implements Candidacy {
             Metrics metrics,
             Duration pauseBound,
             OutageLog outages,
+            Runnable onInterrupt,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
         this.arbiter = arbiter;
@@ -113,6 +115,7 @@ public final class LoopCandidacy implements Candidacy {
         this.metrics = metrics;
         this.outages = outages;
         losses = new LossLog(log, metrics);
+        this.onInterrupt = onInterrupt;
         this.onClosed = onClosed;
         var config = standing.config();
         var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
@@ -583,6 +586,7 @@ public final class LoopCandidacy implements Candidacy {
         public void interruptWork() {
             events.interrupt();
             work.interrupt();
+            onInterrupt.run();
         }
 
         @Override

@@ -95,7 +95,7 @@ public final class SeatElection implements Election {
         var order = new HandOverOrder(name, arbiter, loop, timeout, to, within, from);
         var what = "hand over (" + this + ")";
         var outcome = order.begin().toCompletableFuture();
-        while (!outcome.isDone() && order.isDriven()) { // it bounds itself, as long as its loop runs
+        while (!outcome.isDone() && order.isDrivenAt(System.nanoTime())) { // it bounds itself, as long as its loop runs
             Requests.awaitFor(outcome, SLICE, what);
         }
         if (!outcome.isDone()) {

@@ -43,6 +43,8 @@ final class JointSeat implements Seat {
      * While CLAIMING_NEXT nobody leads by us, and we keep the old seat from those who elect by it alone. That is right
      * while another has the next seat, and will do when ours. It is not while the infrastructure of the next seat does
      * not answer: then we give the old seat back after a lease, and claim it again when that has answered a reading.
+     * Nor is it while that answers readings, and grants the vacant seat to nobody: then we give the old seat back, too.
+     * Another reading would tell nothing, so we leave the old seat to others for a lease, and longer each time.
      *
      * Reports come later than what they tell of. A grant from before we gave a seat back shows by its proof; all other
      * reports name the token.
@@ -64,6 +66,11 @@ final class JointSeat implements Seat {
         LEFT
     }
 
+    /** So many leases a vacant next seat is waited for: a record may have to be watched first. */
+    private static final int VACANT_LEASES = 2;
+    /** So many leases the old seat is left to others at most, once the next infrastructure answers readings. */
+    private static final int MOST_LEASES_OFF = 3;
+
     private final Standing standing;
     private final JointArbiter arbiter;
     private final Claimant claimant;
@@ -84,6 +91,14 @@ final class JointSeat implements Seat {
     private int raises;
 
     private boolean nextHeard;
+    /** When we began to claim the next seat, or last heard of somebody who had it: since then it is vacant. */
+    private long nextVacantNanos;
+
+    private boolean nextTaken; // by another, as we were last told
+    private boolean nextRead; // while we claim it
+    /** How often in a row it was not granted to us, though its infrastructure answered readings. */
+    private int inVain;
+
     private int readings;
     private Loop.@Nullable Timer timer;
 
@@ -167,22 +182,28 @@ final class JointSeat implements Seat {
     private void claimNext() {
         become(Phase.CLAIMING_NEXT);
         nextHeard = false;
+        nextRead = false;
         nextHeardNanos = now();
+        nextVacantNanos = nextHeardNanos;
         next.claim(rules.least(old.token));
         awaitNextUntil(nextHeardNanos + leaseNanos());
     }
 
-    /** Gives the old seat back if the next one's infrastructure has not been heard for a lease. */
+    /** Gives the old seat back if the next one's infrastructure has not been heard for a lease, or grants nothing. */
     private void awaitNextUntil(long nanos) {
         setTimer(nanos, () -> {
             if (phase == Phase.CLAIMING_NEXT) {
-                if ((next.silent || !nextHeard) && now() - nextHeardNanos - leaseNanos() >= 0) {
+                var silent = (next.silent || !nextHeard) && now() - nextHeardNanos - leaseNanos() >= 0;
+                var vacant = !nextTaken && now() - nextVacantNanos - VACANT_LEASES * leaseNanos() >= 0;
+                if (silent || vacant) {
+                    inVain = nextRead || vacant ? inVain + 1 : 0;
                     Quietly.run(() -> log.warn(
-                            "{} gives \"{}\" on {} back, since {} does not answer: a joint candidacy leads by both",
+                            "{} gives \"{}\" on {} back, since {} {}: a joint candidacy leads by both",
                             standing.candidate(),
                             standing.election(),
                             arbiter.old().arbiter().describe(),
-                            arbiter.next().arbiter().describe()));
+                            arbiter.next().arbiter().describe(),
+                            inVain > 0 ? "answers, and does not grant the seat" : "does not answer"));
                     giveBackBoth();
                     next.silent = true;
                     readNext();
@@ -193,7 +214,7 @@ final class JointSeat implements Seat {
         });
     }
 
-    /** Claims the old seat when the infrastructure of the next one has answered. */
+    /** Claims the old seat when the infrastructure of the next one has answered, or later if that told nothing. */
     private void readNext() {
         become(Phase.BACKING_OFF);
         var reading = ++readings;
@@ -207,7 +228,11 @@ final class JointSeat implements Seat {
                 loop.execute(() -> {
                     if (phase == Phase.BACKING_OFF && reading == readings) {
                         heard(next);
-                        claimOld();
+                        if (inVain == 0) {
+                            claimOld();
+                        } else {
+                            claimOldAfter(Math.min(inVain, MOST_LEASES_OFF) * leaseNanos());
+                        }
                     }
                 });
             }
@@ -266,6 +291,7 @@ final class JointSeat implements Seat {
         } else if (phase == Phase.CLAIMING_NEXT && side == next) {
             next.granted(grant, proof);
             heard(next);
+            inVain = 0;
             grantedBoth(proof);
         } else {
             side.giveBackUnwanted();
@@ -352,7 +378,12 @@ final class JointSeat implements Seat {
 
     private void following(SeatSide side, Optional<String> leader) {
         if (side == next) {
-            heard(next);
+            nextVacantNanos = nextTaken || leader.isPresent() ? now() : nextVacantNanos;
+            nextTaken = leader.isPresent();
+            nextRead = true;
+            if (nextTaken || phase != Phase.CLAIMING_NEXT) { // else it may be that readings are answered, and no claims
+                heard(next);
+            }
         }
         switch (phase) {
             case CLAIMING_NEXT -> {

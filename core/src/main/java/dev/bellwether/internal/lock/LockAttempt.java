@@ -34,8 +34,9 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      * comes when we have given up is held by nobody: the candidacy has been told to resign, and gives the seat back.
      *
      * The work of a lock runs outside of its candidacy, on a thread of the user. To the candidacy our listener stands
-     * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before; and the
-     * interrupt that the candidacy sends to work that takes too long goes on to the thread that runs the task.
+     * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before. Whenever the
+     * candidacy interrupts work, the thread that runs the task is interrupted, too, whatever our listener does: that of
+     * the user may swallow an interrupt, or may not have returned from the event before.
      *
      * The first end of a mandate is the end of the lock: our listener resigns before it returns, so the candidacy
      * never stands again. If an executor has refused to run it, the next grant belongs to nobody, and is resigned.
@@ -77,7 +78,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     void begin() {
         var settings = config.oneAttempt().toBuilder().listener(this).build();
-        stood.complete(host.stand(name, settings, this::over));
+        stood.complete(host.stand(name, settings, this::interruptTask, this::over));
     }
 
     // ---------------------------------------------------------------- waiting
@@ -154,16 +155,10 @@ final class LockAttempt implements LeadershipListener, HeldLock {
         if (ends || !heard(event)) {
             candidacy().resign();
         }
-        if (fenced) {
-            interruptTask();
-        }
         try {
             if (config.candidacy().listener().isPresent()) {
                 config.candidacy().listener().get().onEvent(event); // before we wait: it may give the lock back
             }
-        } catch (InterruptedException e) {
-            interruptTask();
-            throw e;
         } finally {
             if (ends && !fenced) {
                 awaitReleased(config.candidacy().standDownBudget());
@@ -201,8 +196,8 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     }
 
     /**
-     * Holds up the candidacy until the lock has been given back. It interrupts us half-way through its budget, and at
-     * the end of that: both are meant for the task.
+     * Holds up the candidacy until the lock has been given back. It interrupts us half-way through its budget, which is
+     * meant for the task, and at the end of that.
      */
     private void awaitReleased(Duration bound) {
         var began = System.nanoTime();
@@ -212,7 +207,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
                 waitWhileTaken(began, bound.toNanos());
                 waiting = false;
             } catch (InterruptedException e) {
-                interruptTask();
+                // the second time the budget is used up
             }
         }
     }

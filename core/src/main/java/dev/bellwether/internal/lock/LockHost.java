@@ -7,8 +7,13 @@ import java.time.Duration;
 
 /** What locks need of the elections that they belong to. Thread-safe. */
 public interface LockHost {
-    /** Stands; runs the last when the candidacy has ended and all its events have been heard. It must not block. */
-    Candidacy stand(String election, CandidacyConfig config, Runnable onEnd);
+    /**
+     * Stands. What runs must not block.
+     *
+     * @param onInterrupt runs whenever the candidacy interrupts what works under its mandate
+     * @param onEnd runs when the candidacy has ended and all its events have been heard
+     */
+    Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd);
 
     /**
      * Keeps a candidacy that leads for so long from now, then resigns; at the end of the elections, lets it run out.

@@ -28,6 +28,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -60,6 +62,7 @@ public final class LoopRoster implements Roster {
     private final RosterDriver driver;
     private final RosterSeat[] seats;
     private final RosterCallbacks callbacks;
+    private final List<SortedSet<Integer>> told = new ArrayList<>();
     private final FlightLog[] flights;
     private final LossLog[] losses;
     private final Ending ending;
@@ -100,8 +103,8 @@ public final class LoopRoster implements Roster {
         losses = new LossLog[seats.length];
         var owner = new Turns();
         for (var i = 0; i < seats.length; i++) {
-            var seat = new Standing(
-                    standing.roster() + '[' + i + ']', standing.member(), standing.instance(), config.candidacy());
+            var seat = new Standing(standing.election(i), standing.member(), standing.instance(), config.candidacy());
+            told.add(new TreeSet<>());
             flights[i] = new FlightLog();
             losses[i] = new LossLog(log, metrics);
             seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
@@ -298,8 +301,12 @@ public final class LoopRoster implements Roster {
         return (roles.size() == 1 ? " role " : " roles ") + some;
     }
 
-    private List<Integer> rolesOf(int partition) {
-        return RoleMap.rolesOf(partition, seats.length, 0, roleCount);
+    /**
+     * Returns of which roles of a partition it was told that they are led, under its last mandate: their number may
+     * have changed since that ended, and who was told of one is told of its end, too.
+     */
+    private List<Integer> toldOf(int partition) {
+        return List.copyOf(told.get(partition));
     }
 
     private void resized(int roles) {
@@ -313,8 +320,10 @@ public final class LoopRoster implements Roster {
             var added = RoleMap.rolesOf(i, seats.length, before, roles);
             var removed = RoleMap.rolesOf(i, seats.length, roles, before);
             if (!added.isEmpty()) {
+                told.get(i).addAll(added);
                 callbacks.tell(i, new RosterEvent.Gained(added, mandate), added);
             } else if (!removed.isEmpty()) {
+                told.get(i).removeAll(removed);
                 callbacks.stop(removed);
                 callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
             }
@@ -436,8 +445,9 @@ public final class LoopRoster implements Roster {
             if (event instanceof LeadershipEvent.Acquired acquired) {
                 metrics.termBegan(
                         acquired.election(), member(), acquired.mandate().token());
+                told.set(partition, new TreeSet<>(RoleMap.rolesOf(partition, seats.length, 0, roleCount)));
             }
-            var roles = rolesOf(partition);
+            var roles = toldOf(partition);
             if (roles.isEmpty()) {
                 return;
             }
@@ -464,7 +474,7 @@ public final class LoopRoster implements Roster {
 
         @Override
         public void stopped(int partition) {
-            callbacks.stop(rolesOf(partition));
+            callbacks.stop(toldOf(partition));
         }
 
         @Override
@@ -475,7 +485,7 @@ public final class LoopRoster implements Roster {
         @Override
         public void ended(
                 int partition, Standing seat, LocalMandate mandate, Cause cause, Duration held, String detail) {
-            var roles = rolesOf(partition);
+            var roles = toldOf(partition);
             if (!roles.isEmpty()) {
                 losses[partition].ended(LoopRoster.this, named(roles), mandate, cause, held, detail);
             }

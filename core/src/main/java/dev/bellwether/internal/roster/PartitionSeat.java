@@ -43,6 +43,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     private boolean wanted;
     private boolean revoking;
     private boolean hasLeft;
+    private @Nullable Long overranNanos; // since then work of ours has overrun its end
     private long claim;
     private long knownAtClaim;
 
@@ -95,6 +96,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     /** Time has passed: anybody who comes next need not wait for work that overran; a claim should have been read. */
     void act(long nowNanos) {
         if (hold.endOverrun(nowNanos)) {
+            overranNanos = nowNanos;
             giveBack();
         }
         if (hold.phase() == Phase.CLAIMING && nowNanos - hold.unreadAtNanos() >= 0) {
@@ -113,6 +115,16 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
         if (hold.phase() == Phase.CLAIMING && claim < number) {
             unread(nanos());
         }
+    }
+
+    /** Returns since when work of ours has overrun its end; null if none has. */
+    @Nullable
+    Long overranNanos() {
+        return overranNanos;
+    }
+
+    boolean owned() {
+        return owned;
     }
 
     void waitUntil(long nanos) {
@@ -146,6 +158,7 @@ final class PartitionSeat implements Seat, SeatHold.Effects {
     @Override
     public void release() {
         wanted = false;
+        overranNanos = null;
         hold.drop(nanos());
     }
 

@@ -2,6 +2,8 @@ package dev.bellwether.internal.roster;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Roster;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
@@ -15,6 +17,8 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Exclusive roles: joins what the group says with what the journal says, for all partitions of a member at once. */
 final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
@@ -32,6 +36,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
     /** A commit under way, and what is to be written if it is accepted. */
     private record Round(long number, Moment sent, List<PartitionSeat> claims, boolean beat) {}
 
+    private static final Logger log = LoggerFactory.getLogger(Roster.class);
     private static final long SOON_NANOS = 5_000_000;
 
     private final RosterStanding standing;
@@ -52,6 +57,9 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
     private long beatAtNanos;
     private @Nullable Long unheardNanos;
     private final TreeMap<Long, Moment> unread = new TreeMap<>();
+    private @Nullable Long othersNanos; // when a claim or a beat of another member was last read
+    private @Nullable Long asideAgainNanos; // while our work is stuck, and we leave our partitions to others
+    private boolean wasAside; // for the work that is stuck
     private boolean over;
     private Loop.@Nullable Timer timer;
     private long timerNanos;
@@ -126,6 +134,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         if (allWasRead && mutedAt(now)) {
             standAside();
         }
+        leaveToOthers(now);
         if (ready && (round == null || now - round.sent.nanos() > renewNanos / 2)) {
             var claims = all(hold -> hold.claimableAt(now));
             var beat = beatDueAt(now);
@@ -147,6 +156,43 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
                 && all(hold -> hold.phase() == Phase.HOLDING).isEmpty();
     }
 
+    /**
+     * Work that does not end keeps us from leading its partition again, and the group does not know that. A lease after
+     * its end we leave all partitions to others, if there are any, for as long as it is stuck. Theirs may be stuck,
+     * too: so if we hear nothing of others any more, we come back, and stay.
+     */
+    private void leaveToOthers(long now) {
+        var stuck = all(hold -> hold.overranNanos() != null);
+        if (stuck.isEmpty()) {
+            wasAside = false;
+            asideAgainNanos = null;
+        } else if (othersNanos == null || now - othersNanos > leaseNanos) {
+            asideAgainNanos = null;
+        } else if (asideAgainNanos == null ? !wasAside && stuckForLong(stuck, now) : now - asideAgainNanos >= 0) {
+            if (!wasAside) {
+                Quietly.run(() -> log.error(
+                        "{} of roster \"{}\" leaves its group, so that others lead its roles, until its work has ended:"
+                                + " that ignores the interrupt, and was to end a lease ago, in partitions {}",
+                        standing.member(),
+                        standing.roster(),
+                        stuck.stream().map(PartitionSeat::partition).toList()));
+            }
+            wasAside = true;
+            asideAgainNanos = now + leaseNanos / 2;
+            standAside();
+        }
+    }
+
+    private boolean stuckForLong(List<PartitionSeat> stuck, long now) {
+        for (var hold : stuck) {
+            var since = hold.overranNanos();
+            if (hold.owned() && since != null && now - since >= leaseNanos) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private boolean beatDueAt(long now) {
         for (var hold : holds) {
             if (hold.beatDueAt(now, beatAtNanos)) {
@@ -163,6 +209,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
             var due = ready || hold.phase() != Phase.STANDING ? hold.dueNanos(now, next, beatAtNanos) : next;
             next = due - next < 0 ? due : next;
         }
+        next = asideAgainNanos != null && asideAgainNanos - next < 0 ? asideAgainNanos : next;
         if (unheardNanos != null) {
             var muted = unheardNanos + leaseNanos / 2 + 1;
             next = (muted - now > 0 || mutedAt(now)) && muted - next < 0 ? muted : next;
@@ -280,6 +327,9 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
             }
         }
         unheardNanos = ours ? null : unheardNanos;
+        if (!ours && (said.what() == RosterRecord.What.CLAIM || said.what() == RosterRecord.What.BEAT)) {
+            othersNanos = nanos();
+        }
         tellHighest();
         if (ready) {
             act();
@@ -364,7 +414,7 @@ final class RosterClaims implements RosterDriver, PartitionSeat.Shared {
         reports.gone();
     }
 
-    /** We own partitions and cannot write to the journal, or not read it: perhaps others can. */
+    /** We own partitions, and cannot lead them: perhaps others can. */
     private void standAside() {
         unheardNanos = null;
         for (var hold : holds) {

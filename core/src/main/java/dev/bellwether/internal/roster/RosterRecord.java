@@ -53,8 +53,9 @@ record RosterRecord(
                 .append(partition)
                 .append(':')
                 .append(token));
-        return ("what=" + what + "&group=" + group + "&partitions=" + partitions + "&instance=" + encoded(instance)
-                        + "&member=" + encoded(member) + "&number=" + number + "&base=" + base + "&lease="
+        return ("what=" + what + "&group=" + encoded(group) + "&partitions=" + partitions + "&instance="
+                        + encoded(instance) + "&member=" + encoded(member) + "&number=" + number + "&base=" + base
+                        + "&lease="
                         + lease.toNanos() + "&tokens=" + list)
                 .getBytes(StandardCharsets.UTF_8);
     }
@@ -80,7 +81,7 @@ record RosterRecord(
             }
             return Optional.of(new RosterRecord(
                     What.valueOf(fields.getOrDefault("what", "")),
-                    fields.getOrDefault("group", ""),
+                    decoded(fields.getOrDefault("group", "")),
                     Integer.parseInt(fields.getOrDefault("partitions", "")),
                     decoded(fields.getOrDefault("instance", "")),
                     decoded(fields.getOrDefault("member", "")),

@@ -46,6 +46,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Seats that are handed over by name, and what candidates show of themselves. */
 class HandOverTest {
     private static final Duration WITHIN = Duration.ofSeconds(5);
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private final Rig rig = new Rig();
 
@@ -288,6 +289,39 @@ class HandOverTest {
         assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
     }
 
+    /** As of a leader that proclaims something as often: each time makes us look. */
+    @Test
+    void anOrderIsDrivenThoughWatchingTellsOfMoreThanOneChangeASecond() {
+        var queue = new Queue();
+        var order = order(queue, "b");
+        var outcome = order.begin();
+        rig.settle();
+        toldTwiceASecond(queue, 4);
+        var then = System.nanoTime();
+        toldTwiceASecond(queue, 4);
+        assertThat(outcome.toCompletableFuture()).isNotDone();
+        assertThat(order.isDrivenAt(then + TIMEOUT.plusSeconds(10).toNanos())).isTrue();
+    }
+
+    @Test
+    void anOrderEndsThoughWatchingTellsOfMoreThanOneChangeASecond() {
+        var queue = new Queue();
+        var outcome = handOver(queue, "b");
+        rig.settle();
+        queue.readyIs("b"); // and the leader does not stand down
+        toldTwiceASecond(queue, 10);
+        assertThat(outcome).isCompletedExceptionally();
+        assertThatThrownBy(outcome::join).hasMessageContaining("it may still be carried out");
+    }
+
+    private void toldTwiceASecond(Queue queue, int times) {
+        for (var i = 0; i < times; i++) {
+            rig.pass(Duration.ofMillis(500));
+            queue.watcher.accept(queue.seat.noted(View.UNREAD));
+            rig.settle();
+        }
+    }
+
     @Test
     void anOrderThatNobodyWaitsForAnyMoreIsWithdrawnByTheLeader() {
         var leader = stand("a");
@@ -448,16 +482,18 @@ class HandOverTest {
     }
 
     private CompletableFuture<HandOver> handOver(Arbiter arbiter, String to) {
+        return order(arbiter, to).begin().toCompletableFuture();
+    }
+
+    private HandOverOrder order(Arbiter arbiter, String to) {
         return new HandOverOrder(
-                        "billing",
-                        arbiter,
-                        rig.loop,
-                        Duration.ofSeconds(2),
-                        Optional.of(to).filter(one -> !one.isEmpty()),
-                        WITHIN,
-                        Optional.empty())
-                .begin()
-                .toCompletableFuture();
+                "billing",
+                arbiter,
+                rig.loop,
+                TIMEOUT,
+                Optional.of(to).filter(one -> !one.isEmpty()),
+                WITHIN,
+                Optional.empty());
     }
 
     private HandOver done(CompletableFuture<HandOver> outcome) {

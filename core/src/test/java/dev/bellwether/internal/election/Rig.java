@@ -261,7 +261,9 @@ public final class Rig implements AutoCloseable {
         /** Requests do not arrive. */
         public boolean cut;
         /** Requests of this kind do not arrive. */
-        String cutFrom = "";
+        public String cutFrom = "";
+        /** Requests of this kind are refused for now. */
+        public String unavailableFrom = "";
         /** Requests arrive, and their answers wait for {@link #deliver}. */
         public boolean slow;
         /** Requests arrive, and the answer is an error that says nothing. */
@@ -303,6 +305,9 @@ public final class Rig implements AutoCloseable {
             }
             if (cut || call.equals(cutFrom)) {
                 return new CompletableFuture<>();
+            }
+            if (call.equals(unavailableFrom)) {
+                return CompletableFuture.failedStage(new UnavailableException("no space left"));
             }
             var answer = request.get();
             if (muffled) {

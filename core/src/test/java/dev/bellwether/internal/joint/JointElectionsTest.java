@@ -22,6 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JointElectionsTest {
     private static final Duration LEASE = Duration.ofSeconds(10);
@@ -179,6 +181,38 @@ class JointElectionsTest {
         next.cut = false;
         rig.pass(LEASE.multipliedBy(2));
         assertThat(joint.isLeader()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"no answer", "no space left"})
+    void theOldSeatIsGivenBackWhileTheNextAnswersReadingsAndNoClaims(String why) {
+        next.cutFrom = why.equals("no answer") ? "acquire" : "";
+        next.unavailableFrom = why.equals("no answer") ? "" : "acquire";
+        var joint = stand(byBoth, "both");
+        var standby = stand(byOld, "old");
+        assertThat(standby.isLeader()).isFalse();
+        rig.pass(LEASE.plus(LEASE.dividedBy(2)));
+        assertThat(standby.isLeader()).as("who needs no other").isTrue();
+        rig.pass(LEASE.multipliedBy(10));
+        assertThat(standby.isLeader()).isTrue();
+        leave(standby);
+        next.cutFrom = "";
+        next.unavailableFrom = "";
+        rig.pass(LEASE.multipliedBy(4));
+        assertThat(joint.isLeader()).isTrue();
+    }
+
+    @Test
+    void whoFindsNoClaimsAnsweredLeavesTheOldSeatToOthersForLongerEachTime() {
+        next.cutFrom = "acquire";
+        stand(byBoth, "both");
+        var held = 0;
+        var leases = 30;
+        for (var i = 0; i < leases * 10; i++) {
+            rig.pass(LEASE.dividedBy(10));
+            held += byOld.election("billing").leader().isPresent() ? 1 : 0;
+        }
+        assertThat(held / 10).as("leases for which the old seat was taken").isBetween(5, leases / 3);
     }
 
     @Test

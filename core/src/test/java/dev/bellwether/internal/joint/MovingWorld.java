@@ -153,7 +153,7 @@ final class MovingWorld {
 
     private void mischief() {
         var instance = instances.get(random.nextInt(PROCESSES));
-        switch (random.nextInt(12)) {
+        switch (random.nextInt(13)) {
             case 0 -> set(old, !old.down, "the old infrastructure");
             case 1 -> set(next, !next.down, "the next infrastructure");
             case 2 -> instance.cutOld = !instance.cutOld;
@@ -165,6 +165,10 @@ final class MovingWorld {
             case 8 -> instance.candidacy.standAgain();
             case 9 -> old.store.order("billing", Order.STAND_DOWN);
             case 10 -> next.store.order("billing", Order.STAND_DOWN);
+            case 11 -> {
+                next.isFull = !next.isFull;
+                note("the next infrastructure " + (next.isFull ? "takes no claims" : "takes claims"));
+            }
             default -> heal();
         }
     }
@@ -177,6 +181,7 @@ final class MovingWorld {
     private void heal() {
         set(old, false, "the old infrastructure");
         set(next, false, "the next infrastructure");
+        next.isFull = false;
         instances.forEach(instance -> {
             instance.cutOld = false;
             instance.cutNext = false;
@@ -229,6 +234,7 @@ final class MovingWorld {
     private final class Infrastructure {
         private final MemoryLeaseStore store = new MemoryLeaseStore(rig.loop.clock());
         private boolean down;
+        private boolean isFull; // it answers readings, and no claims
     }
 
     private final class Instance {
@@ -406,7 +412,7 @@ final class MovingWorld {
 
         @Override
         public CompletionStage<Answer> acquire(Claim claim) {
-            return carry(() -> infrastructure.store.acquire(claim));
+            return infrastructure.isFull ? new CompletableFuture<>() : carry(() -> infrastructure.store.acquire(claim));
         }
 
         @Override

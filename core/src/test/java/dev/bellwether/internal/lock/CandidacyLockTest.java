@@ -43,6 +43,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** On real threads. A minute's lease is one that nobody here waits for. */
 @Timeout(60)
@@ -439,6 +441,47 @@ class CandidacyLockTest {
             assertThatThrownBy(runs::get)
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(NotLeaderException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LeadershipEvent.Acquired.class, LeadershipEvent.Revoked.class})
+    void theTaskIsInterruptedHalfWayThroughTheBudgetThoughTheListenerIsDeafToThat(Class<?> busyWith) throws Exception {
+        var listening = new CountDownLatch(1);
+        var ended = new CountDownLatch(1);
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofMinutes(1))
+                        .standDownBudget(Duration.ofSeconds(4))
+                        .listener(event -> {
+                            if (busyWith.isInstance(event)) {
+                                listening.countDown();
+                                eventually(() -> ended.getCount() == 0);
+                            }
+                        })
+                        .build())
+                .build();
+        try (var first = Elections.connect(uri);
+                var second = Elections.connect(uri)) {
+            var working = new CountDownLatch(1);
+            var interrupts = new AtomicInteger();
+            var runs = inBackground(() -> first.lock("report", config).tryRun(mandate -> {
+                working.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } catch (InterruptedException e) {
+                    interrupts.incrementAndGet();
+                } finally {
+                    ended.countDown();
+                }
+            }));
+            working.await();
+            assertThat(second.election("report").standDown()).isTrue();
+            listening.await();
+            assertThat(second.lock("report", config)
+                            .tryRun(LONG, mandate -> assertThat(interrupts).hasValue(1)))
+                    .isTrue();
+            assertThatThrownBy(runs::get).hasCauseInstanceOf(NotLeaderException.class);
         }
     }
 

@@ -672,6 +672,19 @@ class RecordLeasesTest {
                 .satisfies(standby -> assertThat(standby.heard()).contains(Instant.EPOCH.plus(LEASE)));
     }
 
+    /** A hand-over is under way until the next grant: also to who knows the former leader by what it wrote only. */
+    @Test
+    void aLeaderThatIsGoneByTheServersClockLeavesItsNote() {
+        clock.nanos = LEASE.toNanos();
+        var token = get(leases.acquire(claim("a"))).view().token();
+        assertThat(get(leases.note("e", token, "", "a note"))).isTrue();
+        clock.nanos += LEASE.multipliedBy(2).toNanos();
+        var other = LeaseStore.over(records, clock, () -> "other" + stamps.incrementAndGet());
+        var seen = get(other.read("e"));
+        assertThat(seen.holder()).isEmpty();
+        assertThat(seen.note()).isEqualTo("a note");
+    }
+
     @Test
     void whatOneProcessDoesAnotherHearsOf() {
         var other = LeaseStore.over(records, clock, () -> "other" + stamps.incrementAndGet());

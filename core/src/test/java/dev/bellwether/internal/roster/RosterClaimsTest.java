@@ -136,6 +136,61 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
         assertThat(told).containsExactly("aside");
     }
 
+    @Test
+    void aMemberWhoseWorkDoesNotEndLeavesItsPartitionsToOthersUntilItHas() {
+        lead();
+        claims.seat(0).concede(Duration.ZERO); // interrupted, and it does not end
+        passReading(config.lease().multipliedBy(2).minusSeconds(1), true);
+        assertThat(told).doesNotContain("aside");
+        passReading(Duration.ofSeconds(2), true);
+        assertThat(told).containsOnlyOnce("aside");
+        claims.lost(List.of(0, 1));
+        claims.seat(1).release(); // this work has ended
+        passReading(config.lease().multipliedBy(3), true);
+        assertThat(told).filteredOn("aside"::equals).hasSizeGreaterThan(4); // before each time is over
+        claims.seat(0).release();
+        told.clear();
+        passReading(config.lease().multipliedBy(3), true);
+        assertThat(told).doesNotContain("aside");
+    }
+
+    @Test
+    void aMemberWhoseWorkDoesNotEndStaysIfThereIsNoOther() {
+        lead();
+        claims.seat(0).concede(Duration.ZERO);
+        passReading(config.lease().multipliedBy(6), false);
+        assertThat(told).doesNotContain("aside");
+    }
+
+    /** Its work may be stuck, too. */
+    @Test
+    void aMemberWhoseWorkDoesNotEndComesBackForGoodIfTheOtherHasGone() {
+        lead();
+        claims.seat(0).concede(Duration.ZERO);
+        passReading(config.lease().multipliedBy(2).plusSeconds(1), true);
+        assertThat(told).contains("aside");
+        passReading(config.lease().multipliedBy(3), false);
+        told.clear();
+        claims.assigned(List.of(0, 1));
+        passReading(config.lease().multipliedBy(3), true);
+        assertThat(told).doesNotContain("aside");
+    }
+
+    private void passReading(Duration time, boolean othersBeat) {
+        for (var left = time; !left.isNegative() && !left.isZero(); left = left.minusSeconds(1)) {
+            rig.pass(Duration.ofSeconds(1));
+            while (!written.isEmpty()) {
+                readNext();
+            }
+            if (othersBeat) {
+                var beat = new RosterRecord(
+                        What.BEAT, "main", 2, "other", "other-1", 1, 0, config.lease(), Map.of(0, 99L));
+                claims.read(0, offset++, 0, beat.bytes());
+                rig.settle();
+            }
+        }
+    }
+
     private void claimUnread() {
         claims.caughtUp();
         claims.assigned(List.of(0, 1));
