@@ -303,7 +303,8 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             if (error == null) {
                 heard();
             } else {
-                claimant.unanswered(Duration.ofNanos(loop.clock().nanos() - readNanos), reason(error));
+                // not since we read last: the loop may have heard of that later than it hears of this
+                claimant.unanswered(Duration.ofNanos(loop.clock().nanos() - began), reason(error));
             }
         }));
     }

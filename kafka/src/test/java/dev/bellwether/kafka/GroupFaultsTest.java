@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.testkit.Actor;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.OutageCount;
 import dev.bellwether.testkit.Stage;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -20,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
@@ -104,6 +108,32 @@ class GroupFaultsTest {
             leader.candidacy().close();
             assertThat(leader.events().turns()).containsExactly("Acquired " + token, "Revoked " + token + " RESIGNED");
         }
+    }
+
+    @Test
+    void anOutageIsToldThoughTheLoopHeardOfTheLastAnswerLate() {
+        var outages = new OutageCount();
+        var metrics = new Metrics() {
+            @Override
+            public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                if (attempt == Attempt.RENEWED) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100)); // as on a busy machine
+                }
+            }
+
+            @Override
+            public void outageBegan(String what) {
+                outages.outageBegan(what);
+            }
+        };
+        var linked =
+                stage.linkedClient(ElectionsConfig.builder().metrics(metrics).build());
+        var lease = stage.lease().multipliedBy(3);
+        stage.stand(linked.elections(), new EventLog(), settings -> settings.lease(lease))
+                .awaitLeads();
+        Eventually.throughout("it is answered", lease, () -> !outages.isOut());
+        linked.link().cut();
+        stage.eventually("the outage is told", outages::isOut);
     }
 
     @Test

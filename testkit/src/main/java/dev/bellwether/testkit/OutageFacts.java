@@ -348,9 +348,10 @@ abstract class OutageFacts extends ListenerFacts {
             return; // printed
         }
         var one = stage.stand(stage.client());
-        var before = one.awaitLeads();
+        one.awaitLeads();
         var other = stage.stand(stage.client());
         other.awaitFollows(one);
+        var before = one.awaitLeads(); // another, if a busy machine cost it the first
         stage.onClose(stage.infrastructure()::resumeServer);
         stage.infrastructure().pauseServer();
         var paused = System.nanoTime();
