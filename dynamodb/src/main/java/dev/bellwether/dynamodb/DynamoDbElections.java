@@ -33,7 +33,8 @@ public final class DynamoDbElections {
         var parsed = ConnectUri.parse(uri);
         return Elections.over(
                 parsed + " by the given client",
-                () -> LeaseStore.over(DynamoDbRecordStore.open(DynamoDbSettings.of(parsed), client, () -> {})),
+                () -> LeaseStore.over(
+                        DynamoDbRecordStore.open(DynamoDbSettings.of(parsed), client, () -> {}, () -> {})),
                 config);
     }
 }

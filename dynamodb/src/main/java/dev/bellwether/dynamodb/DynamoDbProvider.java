@@ -38,7 +38,7 @@ public final class DynamoDbProvider implements ElectionsProvider {
             http.close();
         };
         try {
-            return LeaseStore.over(DynamoDbRecordStore.open(settings, client, close));
+            return LeaseStore.over(DynamoDbRecordStore.open(settings, client, http::unanswered, close));
         } catch (RuntimeException e) {
             close.run();
             throw e;
@@ -46,11 +46,13 @@ public final class DynamoDbProvider implements ElectionsProvider {
     }
 
     static ReplaceableConnections connections() {
-        return new ReplaceableConnections(() -> NettyNioAsyncHttpClient.builder()
-                .maxConcurrency(TableClient.MOST_UNDER_WAY)
-                .connectionTimeout(Duration.ofSeconds(2))
-                .tcpKeepAlive(true)
-                .build());
+        return new ReplaceableConnections(
+                () -> NettyNioAsyncHttpClient.builder()
+                        .maxConcurrency(TableClient.MOST_UNDER_WAY)
+                        .connectionTimeout(Duration.ofSeconds(2))
+                        .tcpKeepAlive(true)
+                        .build(),
+                Duration.ofMinutes(1));
     }
 
     /** It sends nothing again by itself: when that is worth it, core decides. */

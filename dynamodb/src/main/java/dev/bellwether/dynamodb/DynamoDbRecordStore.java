@@ -78,8 +78,9 @@ final class DynamoDbRecordStore implements RecordStore {
      * @throws ElectionException if something is wrong that a person must fix
      * @throws dev.bellwether.UnavailableException if it does not answer
      */
-    static DynamoDbRecordStore open(DynamoDbSettings settings, DynamoDbAsyncClient sdk, Runnable atClose) {
-        var client = new TableClient(settings, sdk);
+    static DynamoDbRecordStore open(
+            DynamoDbSettings settings, DynamoDbAsyncClient sdk, Runnable unanswered, Runnable atClose) {
+        var client = new TableClient(settings, sdk, unanswered);
         try {
             return new DynamoDbRecordStore(settings, client, DynamoDbDoctor.look(settings, client), atClose);
         } catch (RuntimeException e) {

@@ -1,11 +1,12 @@
 package dev.bellwether.dynamodb;
 
+import dev.bellwether.spi.DelayThread;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.http.async.AsyncExecuteRequest;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 
@@ -16,62 +17,65 @@ final class ReplaceableConnections implements SdkAsyncHttpClient {
      * an idle one is taken before a new one is made. Then each costs one request its whole time, one after the other,
      * and a lease is over before a new connection is made, which would have been answered.
      *
-     * A pool that has had no answer stays: otherwise there would be a new one in each second of an outage. What is
-     * under way on one that is left has its time, and then it is closed.
+     * The SDK does not tell us when a request is given up: who asked does. A pool that has had no answer stays:
+     * otherwise there would be a new one in each second of an outage. What is under way on one that is left has its
+     * time, and then it is closed.
      */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Supplier<SdkAsyncHttpClient> maker;
-    private final Set<Pool> all = new HashSet<>(); // guarded by this
+    private final Duration grace;
+    private final Set<Pool> left = new HashSet<>(); // guarded by this
     private Pool current; // guarded by this
     private boolean closed; // guarded by this
 
     private static final class Pool {
         private final SdkAsyncHttpClient http;
         private final long madeNanos = System.nanoTime();
-        private int underWay;
-        private boolean isAnswered;
+        private volatile boolean isAnswered;
 
         private Pool(SdkAsyncHttpClient http) {
             this.http = http;
         }
     }
 
-    ReplaceableConnections(Supplier<SdkAsyncHttpClient> maker) {
+    /**
+     * Takes them from a client of this kind, then from the next.
+     *
+     * @param grace after which one that is left is closed
+     */
+    ReplaceableConnections(Supplier<SdkAsyncHttpClient> maker, Duration grace) {
         this.maker = maker;
+        this.grace = grace;
         current = new Pool(maker.get());
-        all.add(current);
     }
 
     @Override
     public CompletableFuture<Void> execute(AsyncExecuteRequest request) {
-        Pool used;
-        synchronized (this) {
-            used = current;
-            used.underWay++;
-        }
-        CompletableFuture<Void> answer;
-        try {
-            answer = used.http.execute(request);
-        } catch (RuntimeException e) {
-            over(used, e);
-            throw e;
-        }
-        var unused = answer.whenComplete((done, error) -> over(used, error));
+        var used = current();
+        var answer = used.http.execute(request);
+        var unused = answer.thenRun(() -> used.isAnswered = true);
         return answer;
     }
 
-    /** A request is over: answered, broken off, or given up. */
-    private synchronized void over(Pool used, @Nullable Throwable error) {
-        used.underWay--;
-        if (error == null) {
-            used.isAnswered = true;
-        } else if (used == current && used.isAnswered && !closed && System.nanoTime() - used.madeNanos >= PAUSE_NANOS) {
-            current = new Pool(maker.get());
-            all.add(current);
+    private synchronized Pool current() {
+        return current;
+    }
+
+    /** A request has had no answer in its time: the next one is sent over a new connection. */
+    synchronized void unanswered() {
+        var former = current;
+        if (closed || !former.isAnswered || System.nanoTime() - former.madeNanos < PAUSE_NANOS) {
+            return;
         }
-        if (used != current && used.underWay == 0 && all.remove(used)) {
-            var closing = new Thread(used.http::close, "bellwether-dynamodb-close"); // it waits for this thread
+        current = new Pool(maker.get());
+        left.add(former);
+        DelayThread.after(grace).execute(() -> closeLeft(former));
+    }
+
+    private synchronized void closeLeft(Pool former) {
+        if (left.remove(former)) {
+            var closing = new Thread(former.http::close, "bellwether-dynamodb-close"); // it waits
             closing.setDaemon(true);
             closing.start();
         }
@@ -84,12 +88,13 @@ final class ReplaceableConnections implements SdkAsyncHttpClient {
 
     @Override
     public void close() {
-        Set<Pool> left;
+        Set<Pool> all;
         synchronized (this) {
             closed = true;
-            left = Set.copyOf(all);
-            all.clear();
+            left.add(current);
+            all = Set.copyOf(left);
+            left.clear();
         }
-        left.forEach(pool -> pool.http.close());
+        all.forEach(pool -> pool.http.close());
     }
 }

@@ -47,6 +47,7 @@ final class TableClient implements AutoCloseable {
 
     private final DynamoDbSettings settings;
     private final DynamoDbAsyncClient sdk;
+    private final Runnable unanswered;
     private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
     private final AtomicLong breaks = new AtomicLong();
     /** How far DynamoDB's clock, which tells full seconds, is ahead of our monotonic one; empty until it is known. */
@@ -56,9 +57,15 @@ final class TableClient implements AutoCloseable {
 
     private volatile boolean understood;
 
-    TableClient(DynamoDbSettings settings, DynamoDbAsyncClient sdk) {
+    /**
+     * Asks by a client of the SDK.
+     *
+     * @param unanswered runs when a request has had no answer in its time; it must not block
+     */
+    TableClient(DynamoDbSettings settings, DynamoDbAsyncClient sdk, Runnable unanswered) {
         this.settings = settings;
         this.sdk = sdk;
+        this.unanswered = unanswered;
         threads = new ScheduledThreadPoolExecutor(THREADS, task -> {
             var made = new Thread(task, "bellwether-dynamodb");
             made.setDaemon(true);
@@ -165,6 +172,7 @@ final class TableClient implements AutoCloseable {
             return said(action, service);
         }
         if (cause instanceof TimeoutException) {
+            unanswered.run();
             return new UnavailableException(
                     settings + " did not answer " + action + " within " + Durations.show(timeout), cause);
         }

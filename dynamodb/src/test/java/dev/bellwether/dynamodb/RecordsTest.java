@@ -186,7 +186,7 @@ class RecordsTest {
                 var other = open("")) {
             var settings = DynamoDbSettings.of(ConnectUri.parse(gateway.uri(TABLE, "&create=true")));
             var client = DynamoDbProvider.client(settings, connections);
-            try (var store = DynamoDbRecordStore.open(settings, client, client::close)) {
+            try (var store = DynamoDbRecordStore.open(settings, client, connections::unanswered, client::close)) {
                 var session = store.session();
                 gateway.swallow("PutItem", 1);
                 assertThatThrownBy(() -> now(store.write(key, 0, new Draft("unheard", ""), Urgency.KEEP, PATIENCE)))
@@ -441,7 +441,7 @@ class RecordsTest {
     }
 
     private static DynamoDbRecordStore open(String uri, DynamoDbAsyncClient given) {
-        return DynamoDbRecordStore.open(DynamoDbSettings.of(ConnectUri.parse(uri)), given, () -> {});
+        return DynamoDbRecordStore.open(DynamoDbSettings.of(ConnectUri.parse(uri)), given, () -> {}, () -> {});
     }
 
     private static <T> T now(CompletionStage<T> stage) {
