@@ -216,7 +216,7 @@ class OutboxVerbsTest {
     void statusIsWatchedByLinesAndInPlaceOnATerminalOnly() throws Exception {
         outbox("seen", "migrate");
         outbox("seen", "pump", "--topic", "t", "--records", "3");
-        var watch = new String[] {"status", "--watch", "--interval", "50ms", "--for", "1500ms"};
+        var watch = new String[] {"status", "--watch", "--interval", "50ms", "--for", "4s"};
 
         var lines = outbox("seen", watch);
         assertThat(lines.code()).isZero();
@@ -225,7 +225,7 @@ class OutboxVerbsTest {
                 .allSatisfy(
                         line -> assertThat(line).contains("backlog 3, oldest ").doesNotContain("\u001b"));
 
-        var json = outbox("seen", "status", "--watch", "--interval", "50ms", "--for", "1500ms", "--json");
+        var json = outbox("seen", "status", "--watch", "--interval", "50ms", "--for", "4s", "--json");
         assertThat(json.out().lines()).hasSizeGreaterThan(2).allSatisfy(line -> {
             var one = new ObjectMapper().readTree(line);
             assertThat(one.get("backlog").asInt()).isEqualTo(3);
