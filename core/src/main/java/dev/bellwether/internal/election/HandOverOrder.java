@@ -193,8 +193,8 @@ final class HandOverOrder {
         reading = true;
         readAgain = false;
         LeaseSeat.deliver(loop, arbiter.read(name, loop), (view, error) -> {
-            turnNanos =
-                    System.nanoTime(); // each look puts our timer off, and a watch may tell of more than one a second
+            // each look puts our timer off, and a watch may tell of more than one change a second
+            turnNanos = System.nanoTime();
             reading = false;
             if (outcome.isDone()) {
                 return;
