@@ -165,12 +165,9 @@ class MysqlStore extends Store {
                 + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
     }
 
-    private static String mine(int shard, int shards) {
+    @Override
+    final String mine(int shard, int shards) {
         return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + " = " + shard + ")";
-    }
-
-    private static String andMine(int shard, int shards) {
-        return shards == 1 ? "" : " AND " + mine(shard, shards);
     }
 
     @Override

@@ -323,13 +323,10 @@ class PostgresStore extends Store {
      * of all rows, so it must cost little: it is the hash that the database has for its own partitions, a fifth of the
      * price of a digest.
      */
+    @Override
     final String mine(int shard, int shards) {
         var key = table.layout() == Layout.GOHARVEST ? "kafka_key" : "encode(record_key, 'hex')";
         return "(coalesce(hashtext(" + key + ") & 2147483647, abs(id % 1000000)) % " + shards + " = " + shard + ")";
-    }
-
-    private String andMine(int shard, int shards) {
-        return shards == 1 ? "" : " AND " + mine(shard, shards);
     }
 
     @Override

@@ -176,6 +176,14 @@ abstract class Store {
     /** Returns value and headers of such rows. */
     abstract List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException;
 
+    /** Returns the condition that a row is of this shard, of so many. */
+    abstract String mine(int shard, int shards);
+
+    /** Returns the same as what is added to other conditions; nothing if there is one shard. */
+    final String andMine(int shard, int shards) {
+        return shards == 1 ? "" : " AND " + mine(shard, shards);
+    }
+
     /** Returns ids up to the cursor that belong to the shard and are to be published, behind a given one. */
     abstract long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards)
             throws SQLException;

@@ -335,6 +335,11 @@ final class World extends Store {
     }
 
     @Override
+    String mine(int shard, int shards) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) {
         thingsHappen();
         return visible.keySet().stream()
