@@ -35,6 +35,8 @@ import org.slf4j.LoggerFactory;
 final class LeaderTopic {
     private static final Logger log = LoggerFactory.getLogger(LeaderTopic.class);
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A broker that is so far behind the others is not asked any more: they take it for dead after nine seconds. */
+    private static final long BEHIND_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     /**
      * Compacted, so that ends, names and the last holder outlast any retention; but nothing that a lease depends on is.
@@ -87,7 +89,8 @@ final class LeaderTopic {
     private final AtomicLong repairedNanos = new AtomicLong(System.nanoTime() - REPAIR_NANOS);
     private final AtomicBoolean isRefused = new AtomicBoolean(); // its creation, as was told
     private final AtomicLong settledNanos = new AtomicLong(System.nanoTime());
-    private volatile boolean unsettled; // others have made it, and we have not read its settings
+    private volatile boolean unsettled; // others have made it, and it is not known to have our settings
+    private volatile long replacedNanos;
     private volatile long keepsMillis = Long.MAX_VALUE;
 
     LeaderTopic(Settings settings, AdminConnection admin) {
@@ -194,19 +197,21 @@ final class LeaderTopic {
 
     /**
      * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as
-     * soon as anybody asks for it, with settings of theirs: it is given ours, as soon as they are known.
+     * soon as anybody asks for it, with settings of theirs: it is given ours, as soon as they are known. A broker may not
+     * know it yet, or show what was set on the one that was deleted: so it is looked at for a while.
      */
     void replaced() {
         isRefused.set(false);
         log.warn("topic {} is a new one: it was deleted and created again", settings.topic());
         if (settings.createTopic()) {
+            replacedNanos = System.nanoTime();
             unsettled = true;
-            settledNanos.set(System.nanoTime());
+            settledNanos.set(replacedNanos);
             settle(true);
         }
     }
 
-    /** Nobody could say what its settings are: asks again, but not more than once a second. */
+    /** Looks again, but not more than once a second. */
     private void settleAgain() {
         var now = System.nanoTime();
         var last = settledNanos.get();
@@ -226,9 +231,12 @@ final class LeaderTopic {
         admin.ask(client -> client.describeConfigs(List.of(resource)).all())
                 .toCompletionStage()
                 .thenCombine(description, (found, topic) -> {
-                    unsettled = false;
-                    Replication.warnOfReplicas(admin, topic);
-                    return missing(Objects.requireNonNull(found.get(resource)), Replication.of(topic));
+                    var changes = missing(Objects.requireNonNull(found.get(resource)), Replication.of(topic));
+                    if (changes.isEmpty() && System.nanoTime() - replacedNanos >= BEHIND_NANOS) {
+                        unsettled = false;
+                        Replication.warnOfReplicas(admin, topic);
+                    }
+                    return changes;
                 })
                 .whenComplete((changes, unknown) -> {
                     if (unknown == null && !changes.isEmpty()) {
@@ -269,7 +277,10 @@ final class LeaderTopic {
                 .whenComplete((done, refused) -> {
                     if (refused == null) {
                         log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
+                    } else if (cause(refused) instanceof RetriableException) {
+                        log.debug("topic {} was not given our settings; trying again", settings.topic(), refused);
                     } else {
+                        unsettled = false;
                         log.warn(
                                 "topic {} was created by the brokers with their own settings, and we may not change"
                                         + " them ({}): delete it, and have it created by\n  {}",

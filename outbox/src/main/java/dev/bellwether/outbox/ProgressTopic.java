@@ -11,6 +11,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
@@ -21,6 +22,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
@@ -108,18 +110,33 @@ final class ProgressTopic {
             var partitions = partitions(admin);
             if (partitions == 0) {
                 admin.createTopics(List.of(topic(admin, shards))).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-            } else if (partitions < shards) {
+                return;
+            }
+            if (partitions < shards) {
                 admin.createPartitions(Map.of(name, NewPartitions.increaseTo(shards)))
                         .all()
                         .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-            }
-            if (partitions > 0) {
-                keepAll(admin);
             }
         } catch (ExecutionException e) {
             // another relay was first
             if (!(e.getCause() instanceof TopicExistsException || e.getCause() instanceof InvalidPartitionsException)) {
                 throw e;
+            }
+        }
+        keepAll(admin);
+    }
+
+    /** Brokers hear of what was just made a little later. */
+    private static <T> T whenKnown(Supplier<KafkaFuture<T>> question)
+            throws InterruptedException, TimeoutException, ExecutionException {
+        for (var tries = 1; ; tries++) {
+            try {
+                return question.get().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            } catch (ExecutionException e) {
+                if (tries == KNOWN_TRIES || !(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+                    throw e;
+                }
+                TimeUnit.MILLISECONDS.sleep(KNOWN_MILLIS);
             }
         }
     }
@@ -132,10 +149,9 @@ final class ProgressTopic {
         var resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
         Config config;
         try {
-            config = Objects.requireNonNull(admin.describeConfigs(List.of(resource))
-                    .all()
-                    .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
-                    .get(resource));
+            config = Objects.requireNonNull(
+                    whenKnown(() -> admin.describeConfigs(List.of(resource)).all())
+                            .get(resource));
         } catch (ExecutionException e) {
             LOG.debug("the settings of topic {} may not be read", name, e);
             return;
@@ -154,7 +170,8 @@ final class ProgressTopic {
                         new AlterConfigOp(new ConfigEntry(entry.getKey(), entry.getValue()), AlterConfigOp.OpType.SET))
                 .toList();
         try {
-            admin.incrementalAlterConfigs(Map.of(resource, changes)).all().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            whenKnown(() ->
+                    admin.incrementalAlterConfigs(Map.of(resource, changes)).all());
             LOG.info("topic {} was not made by a relay: it has been given {}", name, SETTINGS);
         } catch (ExecutionException e) {
             LOG.warn(
