@@ -144,13 +144,14 @@ public final class LoopElections implements Elections {
     private Candidacy stand(String election, CandidacyConfig asked, Runnable onInterrupt, Runnable onEnd) {
         requireOpen();
         Names.election(election);
-        var settings = arbiter.completed(asked);
-        arbiter.check(election, settings);
+        var decides = arbiter instanceof LazyArbiter lazy ? lazy.now() : arbiter;
+        var settings = decides.completed(asked);
+        decides.check(election, settings);
         var key = new Key(election, settings.candidateOrNew());
         var standing = new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings);
         var candidacy = new LoopCandidacy(
                 standing,
-                arbiter,
+                decides,
                 seatElection(election),
                 loop,
                 settings.executor().orElse(executor),

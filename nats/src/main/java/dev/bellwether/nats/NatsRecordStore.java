@@ -22,8 +22,10 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,7 +35,7 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Records in a bucket. Thread-safe; what blocks does so on a thread of its own. */
+/** Records in a bucket. Thread-safe; what blocks does so on threads of its own. */
 final class NatsRecordStore implements RecordStore {
     private static final Logger log = LoggerFactory.getLogger(NatsRecordStore.class);
     private static final AtomicLong SERIAL = new AtomicLong();
@@ -51,6 +53,9 @@ final class NatsRecordStore implements RecordStore {
     private final Watches seats;
     private final Watches sessions;
     private final ScheduledThreadPoolExecutor thread;
+    /** Looks whether the connection is dead: it must not wait behind watches, which wait for that connection. */
+    private final ThreadPoolExecutor lookout;
+
     private final Map<String, List<Consumer<Found>>> watchers = new ConcurrentHashMap<>(); // by key
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -62,16 +67,21 @@ final class NatsRecordStore implements RecordStore {
         traits = layout.traits(bucket, layout.mustRead() || mayRead(client) ? "" : cannotRead(client));
         dropsMessages = bucket.messageTtl() && client.serverIsAtLeast("2.11.0");
         var name = "bellwether-nats-" + SERIAL.incrementAndGet();
-        thread = new ScheduledThreadPoolExecutor(1, task -> {
-            var made = new Thread(task, name);
-            made.setDaemon(true);
-            return made;
-        });
+        thread = new ScheduledThreadPoolExecutor(1, task -> daemon(task, name));
+        lookout = new ThreadPoolExecutor(
+                1, 1, 1, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), task -> daemon(task, name + "-lookout"));
+        lookout.allowCoreThreadTimeOut(true);
         thread.setRemoveOnCancelPolicy(true);
         thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false); // closing waits for no next try
         seats = new Watches(client, layout.allSeats(), thread, this::heard);
         sessions = new Watches(client, layout.allSessions(), thread, this::heard);
         client.signs().onSilence(this::whenSilent);
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        var made = new Thread(task, name);
+        made.setDaemon(true);
+        return made;
     }
 
     /**
@@ -271,7 +281,7 @@ final class NatsRecordStore implements RecordStore {
     private void whenSilent() {
         if (client.signs().seemsDead() && !closed.get()) {
             try {
-                thread.execute(() -> {
+                lookout.execute(() -> {
                     if (client.signs().seemsDead() && !closed.get()) {
                         client.signs().reconnectIfDead();
                     }
@@ -288,21 +298,28 @@ final class NatsRecordStore implements RecordStore {
             return;
         }
         var interrupted = Thread.interrupted(); // what is bounded is done anyway
+        lookout.shutdownNow();
+        seats.stop();
+        sessions.stop();
+        thread.shutdown();
+        interrupted |= awaitEnd(); // of what waits for an answer
+        thread.shutdownNow();
+        interrupted |= awaitEnd();
+        seats.close();
+        sessions.close();
+        client.close();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns whether somebody interrupts this; then there is no more waiting. */
+    private boolean awaitEnd() {
         try {
-            thread.execute(seats::close);
-            thread.execute(sessions::close);
-            thread.shutdown();
-            if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                thread.shutdownNow();
-            }
+            var unused = thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
+            return false;
         } catch (InterruptedException e) {
-            interrupted = true;
-            thread.shutdownNow();
-        } finally {
-            client.close();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            return true;
         }
     }
 }

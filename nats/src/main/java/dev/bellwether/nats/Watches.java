@@ -145,23 +145,34 @@ final class Watches implements AutoCloseable {
     private Runnable guarded(Runnable what) {
         return () -> {
             try {
-                what.run();
+                if (!closed) {
+                    what.run();
+                }
             } catch (Throwable e) {
                 log.warn("{}: a watch failed; its changes are noticed later, by asking", client, e);
             }
         };
     }
 
-    /** Ends all of them. On the thread. */
-    @Override
-    public void close() {
+    /** Begins none any more, so that the thread is free soon. On any thread. */
+    void stop() {
         closed = true;
         client.connection().removeConnectionListener(listener);
+    }
+
+    /** Ends all of them. When the thread has ended. */
+    @Override
+    public void close() {
+        stop();
         watches.values().forEach(Watch::end);
         watches.clear();
         all.end();
         if (dispatcher != null) {
-            client.connection().closeDispatcher(dispatcher);
+            try {
+                client.connection().closeDispatcher(dispatcher);
+            } catch (RuntimeException e) {
+                log.debug("{}: {}", client, e.getMessage()); // the connection is closed, and this with it
+            }
             dispatcher = null;
         }
     }

@@ -111,6 +111,9 @@ class FaultsTest {
             var mandate = leader.await(PATIENCE).orElseThrow();
             proxy.cut();
             var cut = System.nanoTime();
+            for (var i = 0; i < 40; i++) { // each is begun on this connection, and waits for an answer
+                elections.election(election + i).watch(who -> {});
+            }
             Eventually.eventually(
                     "the lease is extended by another way",
                     PATIENCE,

@@ -19,6 +19,9 @@ import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -193,6 +196,32 @@ class SeatHistoriesTest {
             Eventually.eventually("both are watched", PATIENCE, () -> consumers(admin) > 0);
             leader.resign();
             assertThat(standby.await(lease.lease().dividedBy(4))).isPresent();
+        }
+    }
+
+    @Test
+    void closingLeavesNothingOnAConnectionOfTheApplicationsThoughNobodyMayWatch() throws Exception {
+        var deaf = "authorization { users: [ { user: app, password: app,"
+                + " permissions: { publish: { deny: [\"$JS.API.CONSUMER.>\"] } } } ] }";
+        var threads = new ThreadPoolExecutor(0, 100, 1, TimeUnit.MINUTES, new SynchronousQueue<>());
+        try (var server = NatsServers.alone(deaf);
+                var app = Admin.of(BucketClient.ourOptions()
+                        .server("nats://app:app@127.0.0.1:" + server.port())
+                        .executor(threads)
+                        .build())) {
+            app.ask(connection -> connection.jetStreamManagement().getStreamNames()); // its thread for answers
+            var before = threads.getActiveCount();
+            try (var elections = NatsElections.using(
+                    app.connection(), NatsConfig.builder().bucket("histories").build(), ElectionsConfig.defaults())) {
+                for (var i = 0; i < 5; i++) {
+                    var candidacy = elections.stand(election + i, CandidacyConfig.defaults());
+                    assertThat(candidacy.await(PATIENCE)).isPresent();
+                }
+                assertThat(threads.getActiveCount()).isGreaterThan(before);
+            }
+            Eventually.eventually("no thread is left", PATIENCE, () -> threads.getActiveCount() == before);
+        } finally {
+            threads.shutdownNow();
         }
     }
 

@@ -218,10 +218,19 @@ public final class LazyArbiter implements Arbiter {
                 why);
     }
 
+    /**
+     * Returns the one that is connected, or this. By what it returns a candidacy is completed, checked and seated: so
+     * none is seated by a backend that has not checked it.
+     */
+    public Arbiter now() {
+        var present = connected;
+        return present == null ? this : present;
+    }
+
+    /** It is completed and checked, and gets its seat, when there is a connection. */
     @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
-        var present = connected;
-        return present != null ? present.seat(standing, claimant, loop) : new WaitingSeat(standing, claimant, loop);
+        return new WaitingSeat(standing, claimant, loop);
     }
 
     @Override

@@ -237,10 +237,15 @@ public final class LoopCandidacy implements Candidacy {
     public boolean pulse(Duration timeout) throws InterruptedException {
         requireOpen();
         if (pulseWaits.compareAndSet(false, true)) { // however fast they come, the loop holds one of them
-            loop.execute(() -> {
+            try {
+                loop.execute(() -> {
+                    pulseWaits.set(false);
+                    turn(machine::pulse);
+                });
+            } catch (RuntimeException | Error e) { // such as of memory: the next one waits for nothing
                 pulseWaits.set(false);
-                turn(machine::pulse);
-            });
+                throw e;
+            }
         }
         var leads = isLeader() || await(timeout).isPresent();
         if (!leads) {

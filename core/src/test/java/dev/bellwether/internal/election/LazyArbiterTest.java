@@ -13,13 +13,18 @@ import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Standing;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -80,6 +85,48 @@ class LazyArbiterTest {
             candidacy.close();
             assertThat(elections.election("billing").leader()).isEmpty();
         }
+    }
+
+    @Test
+    void whoStandsWhileTheConnectionComesUpIsCheckedByTheBackend() throws Exception {
+        var lazy = new LazyArbiter("the store", () -> {
+            there.join();
+            return new Rig.Wire(store) {
+                @Override
+                public void check(String election, CandidacyConfig config) {
+                    throw new ElectionException("the lease is too long");
+                }
+            };
+        });
+        lazy.start();
+        try {
+            var config = lazy.completed(CandidacyConfig.defaults());
+            lazy.check("billing", config); // nobody can say yet
+            there.complete(true);
+            lazy.list().toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+            var failed = new CompletableFuture<Object>();
+            var claimant = told(Claimant.class, "failed", arguments -> failed.complete(arguments[0]));
+            var loop = told(Loop.class, "execute", arguments -> ((Runnable) arguments[0]).run());
+            lazy.seat(new Standing("billing", "a", "a's", config), claimant, loop)
+                    .claim();
+            assertThat(failed)
+                    .succeedsWithin(PATIENCE)
+                    .hasToString("dev.bellwether.ElectionException: the lease is too long");
+        } finally {
+            lazy.close();
+        }
+    }
+
+    /** Is one that does this when it is told that, and else nothing. */
+    private static <T> T told(Class<T> type, String what, Consumer<Object[]> then) {
+        return type.cast(
+                Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    if (method.getName().equals(what)) {
+                        then.accept(arguments);
+                    }
+                    return null;
+                }));
     }
 
     @Test

@@ -162,6 +162,9 @@ public final class Rig implements AutoCloseable {
         private final PriorityQueue<Due> timers = new PriorityQueue<>();
         private final Random random = new Random(7);
         private long order;
+        /** What it throws instead of taking the next turn. */
+        @Nullable
+        Error thrown;
 
         @Override
         public Clock clock() {
@@ -175,6 +178,11 @@ public final class Rig implements AutoCloseable {
 
         @Override
         public void execute(Runnable turn) {
+            var error = thrown;
+            thrown = null;
+            if (error != null) {
+                throw error;
+            }
             inbox.add(turn);
         }
 

@@ -140,6 +140,18 @@ class SettingsTest {
     }
 
     @Test
+    void aPulseThatFindsNoMemoryHoldsUpNoOther() throws Exception {
+        var candidacy = rig.stand("a", rig.config().maxPulseInterval(Duration.ofSeconds(30)));
+        rig.loop.thrown = new OutOfMemoryError("planted");
+        assertThatThrownBy(() -> candidacy.pulse(Duration.ZERO)).isInstanceOf(OutOfMemoryError.class);
+        for (var i = 0; i < 3; i++) {
+            rig.pass(Duration.ofSeconds(20));
+            assertThat(candidacy.pulse(Duration.ZERO)).isTrue();
+        }
+        assertThat(rig.heard).containsExactly("Acquired");
+    }
+
+    @Test
     void aClosedCandidacyCannotBePulsed() {
         var candidacy = rig.stand("a", rig.config());
         candidacy.resign();
