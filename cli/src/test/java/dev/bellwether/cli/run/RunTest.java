@@ -78,6 +78,16 @@ class RunTest {
     }
 
     @Test
+    void argumentsThatBeginWithAnAtReachTheCommandAsTheyWere() throws Exception {
+        var file = Files.writeString(folder.resolve("body"), "two words # and a remark\n");
+        var out = folder.resolve("out");
+        var run = run("e", "--", "sh", "-c", "printf '%s\\n' \"$@\" >" + out, "sh", "@" + file, "@@" + file);
+
+        assertThat(codeOf(run)).isZero();
+        assertThat(lines("out")).containsExactly("@" + file, "@@" + file);
+    }
+
+    @Test
     void exitCodeOfTheCommandIsPassedOn() throws Exception {
         assertThat(codeOf(run("e", "--", "sh", "-c", "exit 7"))).isEqualTo(7);
         assertThat(codeOf(run("e", "--", "sh", "-c", "kill -9 $$"))).isEqualTo(137);
