@@ -2,6 +2,8 @@ package dev.bellwether.cli.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.Scripts;
@@ -15,7 +17,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -510,6 +514,62 @@ class RunTest {
         assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
         signal("INT", run.pid());
         assertThat(codeOf(run)).isEqualTo(130);
+    }
+
+    @Test
+    void commandThatCannotBeToldThatItLeadsAgainIsEndedWith125() throws Exception {
+        var run = bellwether(
+                "run",
+                "--lease",
+                "2s",
+                "--grace",
+                "300ms",
+                "--won",
+                "USR1",
+                "--lost",
+                "USR2",
+                "--restart",
+                "e",
+                "--",
+                "bash",
+                "-c",
+                "trap 'rm -r ${BELLWETHER_TOKEN_FILE%/*}' USR2; trap 'echo won >>$BEATS' USR1;"
+                        + " echo start >>$BEATS; while :; do sleep 0.02; done");
+        until(() -> lines("beats").contains("start"));
+
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(told(run))
+                .contains("the command cannot be told that it leads again: ")
+                .doesNotContain("SIGUSR1 sent");
+        assertThat(lines("beats")).containsExactly("start");
+    }
+
+    @Test
+    void commandIsEndedWhenTheWatchdogCanNoLongerBeToldOfTheTime() throws Exception {
+        var uptime = Files.writeString(folder.resolve("uptime"), Files.readString(Path.of("/proc/uptime")));
+        var script = "trap 'echo term >>$BEATS; exit' TERM; echo start >>$BEATS; while :; do sleep 0.02; done";
+        var grace = Duration.ofSeconds(30);
+        var job = new Watchdog.Job(
+                List.of("bash", "-c", script),
+                Map.of("BEATS", beats.toString()),
+                grace,
+                Duration.ofSeconds(1),
+                Optional.empty());
+        try (var elections = Elections.connect("memory:" + folder);
+                var candidacy = elections.stand("e", CandidacyConfig.ofLease(LEASE))) {
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var watchdog = Watchdog.start(job, mandate, Duration.ofMillis(20), uptime);
+            until(() -> lines("beats").contains("start"));
+
+            Files.delete(uptime);
+
+            var ended = watchdog.ended().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(ended.code()).isEqualTo(ExitCode.RUN_FAILED);
+            assertThat(ended.why()).contains(uptime.toString());
+            assertThat(lines("beats")).containsExactly("start", "term");
+        }
     }
 
     @Test
