@@ -89,6 +89,17 @@ class PageServerTest {
     }
 
     @Test
+    void ordersAreTakenBehindAProxyWithTls() throws IOException {
+        assertThat(order("action=kill", "ops.example", token() + "Origin: https://ops.example\r\n"))
+                .startsWith("HTTP/1.1 204");
+        assertThat(order("action=kill", "ops.example", token() + "Origin: https://evil.example\r\n"))
+                .startsWith("HTTP/1.1 403");
+        assertThat(order("action=kill", "ops.example", "Origin: https://ops.example\r\n"))
+                .startsWith("HTTP/1.1 403");
+        assertThat(ordered).hasSize(1);
+    }
+
+    @Test
     void browsersThatAskWhetherTheyMayAreNotTold() throws IOException {
         var question = """
                 OPTIONS /order HTTP/1.1
