@@ -262,6 +262,30 @@ class ConsolePageTest {
     }
 
     @Test
+    void afterACrashOfTheConsoleNobodyIsShownWhoLedBefore() throws Exception {
+        var on = Commands.uri(folder);
+        var port = Ports.free();
+        try (var there = Elections.connect(on)) {
+            var ann = stand(there, "crashed", "ann");
+            await(ann);
+            var first = process(on, port);
+            open(addressOf(first));
+            browser.await(state("crashed") + ".startsWith('ann, token 1')");
+
+            first.destroyForcibly().waitFor();
+            ann.close();
+            await(stand(there, "crashed", "bob"));
+            addressOf(process(on, port));
+
+            browser.await(state("crashed") + ".startsWith('bob, token 2')");
+            browser.evaluate(row("crashed") + ".click()");
+            browser.await("document.getElementById('near-state')?.textContent.startsWith('bob leads, token 2')");
+            var cells = browser.evaluate("[...document.querySelectorAll('.near td')].map(cell => cell.textContent)");
+            assertThat(cells.toString()).contains("\"bob\"").doesNotContain("\"ann\"");
+        }
+    }
+
+    @Test
     void whereNothingIsHeldThePageTellsHowToBegin() throws Exception {
         open(console(backend));
         browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");

@@ -180,6 +180,10 @@ const views = new Map();
 let shown;
 
 function show(batch) {
+  if (batch.fresh && views.size > 0) {
+    location.reload(); // what the views have kept is of another run, or has gaps
+    return;
+  }
   store.take(batch);
   for (const [kind, [View]] of Object.entries(KINDS)) {
     if (!views.has(kind) && store.one(kind)) {
