@@ -286,6 +286,24 @@ class ConsolePageTest {
     }
 
     @Test
+    void whoOpensTheAddressWithTheTokenInTheSameTabMayAct() throws Exception {
+        var ann = stand("billing", "ann");
+        await(ann);
+        var url = console(backend);
+        open(url.substring(0, url.indexOf('#')));
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        assertThat(browser.evaluate("document.getElementById('looking').hidden").asBoolean())
+                .isFalse();
+
+        browser.open(url);
+
+        browser.await("document.getElementById('looking')?.hidden && location.hash === ''");
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        browser.evaluate(row("billing") + ".click()");
+        browser.await("document.getElementById('stand-down')?.disabled === false");
+    }
+
+    @Test
     void whereNothingIsHeldThePageTellsHowToBegin() throws Exception {
         open(console(backend));
         browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");
