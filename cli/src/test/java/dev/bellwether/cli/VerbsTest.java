@@ -2,6 +2,7 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
@@ -84,6 +85,25 @@ class VerbsTest {
         assertThat(found.get(0).get("leader").get("candidate").asText()).isEqualTo("ann");
         assertThat(found.get(0).get("leader").get("token").asLong()).isEqualTo(1);
         assertThat(found.get(1).get("leader").isNull()).isTrue();
+    }
+
+    @Test
+    void jsonIsTheSameInEveryLocale() throws Exception {
+        var file = Commands.uri(folder);
+        try (var there = Elections.connect(file);
+                var leader = there.stand("münchen")) {
+            assertThat(leader.await(Duration.ofSeconds(10))).isPresent();
+            var line = Commands.java();
+            line.addAll(List.of("ls", "--json", "--on", file));
+            var builder = new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.INHERIT);
+            builder.environment().put("LC_ALL", "C");
+            var process = builder.start();
+
+            var document = new ObjectMapper().readTree(process.getInputStream().readAllBytes());
+
+            assertThat(process.waitFor()).isZero();
+            assertThat(document.at("/elections/0/election").asText()).isEqualTo("münchen");
+        }
     }
 
     @Test
