@@ -10,7 +10,9 @@ import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.look.RolesCommand;
+import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class VerbsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     private final String uri = "memory:" + UUID.randomUUID();
     private final Map<String, String> environment = Map.of("BELLWETHER_ON", uri, "TERM", "xterm");
     private Elections elections = Elections.connect(uri);
@@ -208,6 +212,34 @@ class VerbsTest {
         var spoken = Spoken.onTerminal("", environment, "watch", "--for", "300ms");
 
         assertThat(spoken.out()).contains("ELECTION").contains("ann").contains("\u001b[2K");
+    }
+
+    @Test
+    void watchForgetsAnElectionThatIsDeleted() throws Exception {
+        lead("billing", "ann");
+        lead("late", "bob").close();
+        var out = new StringWriter();
+        var watch = new Thread(() -> Spoken.onTerminalInto(out, environment, "watch"));
+        watch.start();
+        try {
+            Eventually.eventually("it is a row", PATIENCE, () -> lastFrame(out).contains("(nobody)"));
+
+            elections.election("late").delete();
+
+            Eventually.eventually(
+                    "the row goes",
+                    PATIENCE,
+                    () -> lastFrame(out).contains("ann") && !lastFrame(out).contains("(nobody)"));
+        } finally {
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    /** Returns the last drawing that is whole, and what follows it. */
+    private static String lastFrame(StringWriter out) {
+        var all = out.toString();
+        return all.substring(Math.max(0, all.lastIndexOf("ELECTION")));
     }
 
     @Test
