@@ -186,6 +186,28 @@ class VerbsTest {
     }
 
     @Test
+    void showPrintsMetadataOnOneLineAndNothingThatATerminalObeys() throws Exception {
+        var candidacy = elections.stand(
+                "billing",
+                CandidacyConfig.builder()
+                        .candidate("ann")
+                        .metadata(Map.of("note", "a\nLeader  eve\u001b[2J\u2028é"))
+                        .build());
+        assertThat(candidacy.await(PATIENCE)).isPresent();
+
+        var spoken = Spoken.of(environment, "show", "billing");
+
+        assertThat(spoken.out().lines())
+                .hasSize(5)
+                .anyMatch(line -> line.endsWith("  note=a\uFFFDLeader  eve\uFFFD[2J\uFFFDé"));
+        assertThat(Spoken.of(environment, "show", "billing", "--json")
+                        .json()
+                        .at("/leader/metadata/note")
+                        .asText())
+                .isEqualTo("a\nLeader  eve\u001b[2J\u2028é");
+    }
+
+    @Test
     void showOfAVacantSeatExitsWith3() {
         assertThat(Spoken.of(environment, "show", "nothing").code()).isEqualTo(ExitCode.NOBODY_LEADS);
         assertThat(Spoken.of(environment, "show", "nothing", "--json")
