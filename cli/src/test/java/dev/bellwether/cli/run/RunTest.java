@@ -9,8 +9,12 @@ import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Never;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -514,6 +518,35 @@ class RunTest {
         assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
         signal("INT", run.pid());
         assertThat(codeOf(run)).isEqualTo(130);
+    }
+
+    @Test
+    void commandThatStaysHasItsGraceAlsoWhileItStandsBy() throws Exception {
+        Programs.run("mkfifo", orders().toString());
+        var script = "say() { echo $1 >>$BEATS; }; trap 'say lost' USR2; trap 'sleep 0.2; say ended; exit' TERM;"
+                + " say start; while :; do sleep 0.02; done";
+        var line = new ArrayList<>(
+                List.of("bash", "-p", KEEPER.toString(), folder.toString(), "30000", "no", "USR1", "USR2", "--"));
+        line.addAll(List.of("bash", "-c", script));
+        try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            var builder = new ProcessBuilder(line);
+            builder.environment().put("BEATS", beats.toString());
+            var keeper = builder.start();
+            started.add(keeper);
+            tell(open, "until 9000000000000000");
+            until(() -> lines("beats").contains("start"));
+            tell(open, "until 1"); // the mandate has been over for long
+            until(() -> lines("beats").contains("lost"));
+
+            tell(open, "down");
+
+            assertThat(keeper.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(lines("beats")).containsExactly("start", "lost", "ended");
+        }
+    }
+
+    private static void tell(FileChannel orders, String order) throws IOException {
+        orders.write(ByteBuffer.wrap((order + "\n").getBytes(StandardCharsets.US_ASCII)));
     }
 
     @Test
