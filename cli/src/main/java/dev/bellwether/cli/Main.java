@@ -122,6 +122,7 @@ public final class Main {
                 .addSubcommand(new CompletionCommand(around));
         line.registerConverter(Duration.class, new CommandDurations());
         line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setExpandAtFiles(false); // what follows COMMAND is not ours
         line.setOut(around.out());
         line.setErr(around.err());
         line.setUsageHelpWidth(100);

@@ -8,7 +8,9 @@ import dev.bellwether.Elections;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Reader;
 import java.io.StringWriter;
@@ -43,6 +45,7 @@ class ConsolePageTest {
     private final Elections elections = Elections.connect(backend);
     private final StringWriter told = new StringWriter();
     private final List<Thread> consoles = new ArrayList<>();
+    private final List<Process> processes = new ArrayList<>();
 
     @BeforeAll
     static void start() throws Exception {
@@ -59,6 +62,9 @@ class ConsolePageTest {
         for (var console : consoles) {
             console.interrupt();
             console.join();
+        }
+        for (var process : processes) {
+            process.destroyForcibly().waitFor();
         }
         elections.close();
     }
@@ -237,6 +243,67 @@ class ConsolePageTest {
     }
 
     @Test
+    void pageSaysAlsoAtCtrlCThatTheConsoleHasEnded() throws Exception {
+        var on = Commands.uri(folder);
+        try (var there = Elections.connect(on)) {
+            await(stand(there, "interrupted", "ann"));
+            var console = process(on, Ports.free());
+            open(addressOf(console));
+            browser.await(state("interrupted") + ".startsWith('ann, token 1')");
+
+            assertThat(new ProcessBuilder("bash", "-c", "kill -s INT " + console.pid())
+                            .start()
+                            .waitFor())
+                    .isZero();
+
+            browser.await("document.getElementById('ended').textContent.includes('has ended')");
+            assertThat(console.waitFor()).isEqualTo(130);
+        }
+    }
+
+    @Test
+    void afterACrashOfTheConsoleNobodyIsShownWhoLedBefore() throws Exception {
+        var on = Commands.uri(folder);
+        var port = Ports.free();
+        try (var there = Elections.connect(on)) {
+            var ann = stand(there, "crashed", "ann");
+            await(ann);
+            var first = process(on, port);
+            open(addressOf(first));
+            browser.await(state("crashed") + ".startsWith('ann, token 1')");
+
+            first.destroyForcibly().waitFor();
+            ann.close();
+            await(stand(there, "crashed", "bob"));
+            addressOf(process(on, port));
+
+            browser.await(state("crashed") + ".startsWith('bob, token 2')");
+            browser.evaluate(row("crashed") + ".click()");
+            browser.await("document.getElementById('near-state')?.textContent.startsWith('bob leads, token 2')");
+            var cells = browser.evaluate("[...document.querySelectorAll('.near td')].map(cell => cell.textContent)");
+            assertThat(cells.toString()).contains("\"bob\"").doesNotContain("\"ann\"");
+        }
+    }
+
+    @Test
+    void whoOpensTheAddressWithTheTokenInTheSameTabMayAct() throws Exception {
+        var ann = stand("billing", "ann");
+        await(ann);
+        var url = console(backend);
+        open(url.substring(0, url.indexOf('#')));
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        assertThat(browser.evaluate("document.getElementById('looking').hidden").asBoolean())
+                .isFalse();
+
+        browser.open(url);
+
+        browser.await("document.getElementById('looking')?.hidden && location.hash === ''");
+        browser.await(state("billing") + ".startsWith('ann, token 1')");
+        browser.evaluate(row("billing") + ".click()");
+        browser.await("document.getElementById('stand-down')?.disabled === false");
+    }
+
+    @Test
     void whereNothingIsHeldThePageTellsHowToBegin() throws Exception {
         open(console(backend));
         browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");
@@ -311,6 +378,25 @@ class ConsolePageTest {
         console.start();
         consoles.add(console);
         return Eventually.eventually("the console tells its address", PATIENCE, () -> address(console));
+    }
+
+    /** Starts a console as a process of its own. */
+    private Process process(String on, int port) throws IOException {
+        var line = Commands.interruptible();
+        line.addAll(List.of("console", "--on", on, "--port", Integer.toString(port)));
+        var console = new ProcessBuilder(line)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        processes.add(console);
+        return console;
+    }
+
+    /** Returns where it serves, when it does. */
+    private static String addressOf(Process console) throws IOException {
+        var told = console.inputReader().readLine();
+        var matcher = URL.matcher(String.valueOf(told));
+        assertThat(matcher.find()).as(told).isTrue();
+        return matcher.group();
     }
 
     private Optional<String> address(Thread console) {

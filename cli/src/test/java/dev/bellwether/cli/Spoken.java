@@ -36,6 +36,11 @@ public record Spoken(int code, String out, String err) {
         return Main.run(around(false, "", Map.of(), out, err), args);
     }
 
+    /** The same on a terminal; what it complains of comes with the rest. */
+    static int onTerminalInto(StringWriter out, Map<String, String> environment, String... args) {
+        return Main.run(around(true, "", environment, out, out), args);
+    }
+
     private static CommandEnvironment around(
             boolean terminal, String typed, Map<String, String> environment, StringWriter out, StringWriter err) {
         return new CommandEnvironment(

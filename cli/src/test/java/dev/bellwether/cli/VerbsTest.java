@@ -2,6 +2,7 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
@@ -9,7 +10,9 @@ import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.look.RolesCommand;
+import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class VerbsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     private final String uri = "memory:" + UUID.randomUUID();
     private final Map<String, String> environment = Map.of("BELLWETHER_ON", uri, "TERM", "xterm");
     private Elections elections = Elections.connect(uri);
@@ -84,6 +89,25 @@ class VerbsTest {
         assertThat(found.get(0).get("leader").get("candidate").asText()).isEqualTo("ann");
         assertThat(found.get(0).get("leader").get("token").asLong()).isEqualTo(1);
         assertThat(found.get(1).get("leader").isNull()).isTrue();
+    }
+
+    @Test
+    void jsonIsTheSameInEveryLocale() throws Exception {
+        var file = Commands.uri(folder);
+        try (var there = Elections.connect(file);
+                var leader = there.stand("münchen")) {
+            assertThat(leader.await(Duration.ofSeconds(10))).isPresent();
+            var line = Commands.java();
+            line.addAll(List.of("ls", "--json", "--on", file));
+            var builder = new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.INHERIT);
+            builder.environment().put("LC_ALL", "C");
+            var process = builder.start();
+
+            var document = new ObjectMapper().readTree(process.getInputStream().readAllBytes());
+
+            assertThat(process.waitFor()).isZero();
+            assertThat(document.at("/elections/0/election").asText()).isEqualTo("münchen");
+        }
     }
 
     @Test
@@ -162,6 +186,28 @@ class VerbsTest {
     }
 
     @Test
+    void showPrintsMetadataOnOneLineAndNothingThatATerminalObeys() throws Exception {
+        var candidacy = elections.stand(
+                "billing",
+                CandidacyConfig.builder()
+                        .candidate("ann")
+                        .metadata(Map.of("note", "a\nLeader  eve\u001b[2J\u2028é"))
+                        .build());
+        assertThat(candidacy.await(PATIENCE)).isPresent();
+
+        var spoken = Spoken.of(environment, "show", "billing");
+
+        assertThat(spoken.out().lines())
+                .hasSize(5)
+                .anyMatch(line -> line.endsWith("  note=a\uFFFDLeader  eve\uFFFD[2J\uFFFDé"));
+        assertThat(Spoken.of(environment, "show", "billing", "--json")
+                        .json()
+                        .at("/leader/metadata/note")
+                        .asText())
+                .isEqualTo("a\nLeader  eve\u001b[2J\u2028é");
+    }
+
+    @Test
     void showOfAVacantSeatExitsWith3() {
         assertThat(Spoken.of(environment, "show", "nothing").code()).isEqualTo(ExitCode.NOBODY_LEADS);
         assertThat(Spoken.of(environment, "show", "nothing", "--json")
@@ -188,6 +234,34 @@ class VerbsTest {
         var spoken = Spoken.onTerminal("", environment, "watch", "--for", "300ms");
 
         assertThat(spoken.out()).contains("ELECTION").contains("ann").contains("\u001b[2K");
+    }
+
+    @Test
+    void watchForgetsAnElectionThatIsDeleted() throws Exception {
+        lead("billing", "ann");
+        lead("late", "bob").close();
+        var out = new StringWriter();
+        var watch = new Thread(() -> Spoken.onTerminalInto(out, environment, "watch"));
+        watch.start();
+        try {
+            Eventually.eventually("it is a row", PATIENCE, () -> lastFrame(out).contains("(nobody)"));
+
+            elections.election("late").delete();
+
+            Eventually.eventually(
+                    "the row goes",
+                    PATIENCE,
+                    () -> lastFrame(out).contains("ann") && !lastFrame(out).contains("(nobody)"));
+        } finally {
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    /** Returns the last drawing that is whole, and what follows it. */
+    private static String lastFrame(StringWriter out) {
+        var all = out.toString();
+        return all.substring(Math.max(0, all.lastIndexOf("ELECTION")));
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.bellwether.cli.command;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.bellwether.Candidate;
 import dev.bellwether.Leader;
 import java.io.IOException;
@@ -11,9 +12,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** Writes one JSON document on one line. */
+/** Writes one JSON document on one line, in ASCII: the charset of standard output is that of the locale. */
 public final class Json {
-    private static final JsonFactory FACTORY = new JsonFactory();
+    private static final JsonFactory FACTORY =
+            JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
     /** What goes into a document. */
     public interface Content {

@@ -139,17 +139,35 @@ public final class ConsoleCommand implements Callable<Integer> {
             LocalHttp.Place place, Feed feed, PageClock clock, PageServer.Orders orders, String title, Look again)
             throws Exception {
         try (var page = PageServer.start(place, feed, clock::now, orders)) {
-            var paint = new Paint(around.colours());
-            around.out().println(title + ":  " + paint.strong(readOnly ? page.address() : page.url()));
-            var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
-            while (true) {
-                again.look();
-                var left = end - System.nanoTime();
-                if (left <= 0) {
-                    return ExitCode.OK;
-                }
-                TimeUnit.NANOSECONDS.sleep(Math.min(left, refresh.toNanos()));
+            var atExit = new Thread(page::close, "bellwether-console-end"); // so that those who look are told
+            Runtime.getRuntime().addShutdownHook(atExit);
+            try {
+                var paint = new Paint(around.colours());
+                around.out().println(title + ":  " + paint.strong(readOnly ? page.address() : page.url()));
+                return lookAgainAndAgain(again);
+            } finally {
+                removeHook(atExit);
             }
+        }
+    }
+
+    private int lookAgainAndAgain(Look again) throws Exception {
+        var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
+        while (true) {
+            again.look();
+            var left = end - System.nanoTime();
+            if (left <= 0) {
+                return ExitCode.OK;
+            }
+            TimeUnit.NANOSECONDS.sleep(Math.min(left, refresh.toNanos()));
+        }
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException exiting) {
+            // it runs
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.bellwether.cli.look;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
@@ -21,10 +22,13 @@ import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +58,7 @@ public final class WatchCommand implements Callable<Integer> {
     private static final int LAST_CHANGES = 8;
 
     private final CommandEnvironment around;
+    private final Set<String> followed = new HashSet<>(); // guarded by this, as is the next
     private final Map<String, Optional<Leader>> seats = new TreeMap<>();
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
@@ -91,9 +96,7 @@ public final class WatchCommand implements Callable<Integer> {
             var elections = connected.elections();
             while (true) {
                 connected.again();
-                for (var name : names(connected, uri)) {
-                    watches.computeIfAbsent(name, one -> elections.election(one).watch(leader -> changed(one, leader)));
-                }
+                names(connected, uri).ifPresent(names -> follow(names, watches, elections));
                 if (live()) {
                     measured(Screen.of(around));
                     draw();
@@ -109,17 +112,46 @@ public final class WatchCommand implements Callable<Integer> {
         }
     }
 
-    private List<String> names(Connected connected, ConnectUri uri) throws Exception {
+    /** Watches those that are new, and forgets those that are gone. */
+    private void follow(List<String> names, Map<String, Watch> watches, Elections elections) {
+        for (var name : names) {
+            if (!watches.containsKey(name)) {
+                meet(name);
+                watches.put(name, elections.election(name).watch(leader -> changed(name, leader)));
+            }
+        }
+        var gone = new TreeSet<>(watches.keySet());
+        gone.removeAll(new HashSet<>(names));
+        for (var name : gone) {
+            Optional.ofNullable(watches.remove(name)).ifPresent(Watch::close);
+            forget(name);
+        }
+    }
+
+    private synchronized void meet(String name) {
+        followed.add(name);
+    }
+
+    private synchronized void forget(String name) {
+        if (seats.getOrDefault(name, Optional.empty()).isPresent()) {
+            changed(name, Optional.empty());
+        }
+        followed.remove(name);
+        seats.remove(name);
+    }
+
+    /** Returns the elections to watch; nothing if the backend does not tell. */
+    private Optional<List<String>> names(Connected connected, ConnectUri uri) throws Exception {
         if (election != null) {
-            return List.of(election);
+            return Optional.of(List.of(election));
         }
         try {
             var names = connected.ask(connected.elections()::list);
             answered = true;
             refused = false;
-            return names;
+            return Optional.of(names);
         } catch (UnavailableException e) {
-            return List.of(); // those that we know are watched on; new ones are found when it answers again
+            return Optional.empty(); // those that we know are watched on; new ones are found when it answers again
         } catch (ElectionException e) {
             if (!answered) {
                 throw e; // this is not for a while
@@ -128,7 +160,7 @@ public final class WatchCommand implements Callable<Integer> {
                 refused = true;
                 complain(uri.redact(String.valueOf(e.getMessage())));
             }
-            return List.of(); // as above
+            return Optional.empty(); // as above
         }
     }
 
@@ -145,6 +177,9 @@ public final class WatchCommand implements Callable<Integer> {
     }
 
     private synchronized void changed(String name, Optional<Leader> leader) {
+        if (!followed.contains(name)) {
+            return; // it was forgotten when this had begun
+        }
         var before = seats.getOrDefault(name, Optional.empty());
         seats.put(name, leader);
         var now = Instant.now();

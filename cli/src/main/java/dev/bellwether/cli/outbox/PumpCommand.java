@@ -5,6 +5,7 @@ import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
+import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import java.sql.SQLException;
@@ -80,6 +81,10 @@ public final class PumpCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        requireAtLeast(1, "--batch", batch);
+        requireAtLeast(1, "--keys", keys);
+        requireAtLeast(0, "--size", size);
+        requireAtLeast(0, "--records", records);
         var database = at.database(around);
         var outbox = Outbox.of(at.ask(around, (same, table) -> table));
         var bounded = new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout()));
@@ -110,6 +115,12 @@ public final class PumpCommand implements Callable<Integer> {
                 (System.nanoTime() - began) / 1e9,
                 took.stream().mapToLong(n -> n).sorted().toArray());
         return ExitCode.OK;
+    }
+
+    private static void requireAtLeast(int least, String option, int given) {
+        if (given < least) {
+            throw new UsageException(option + ": " + given + " is too few: give it at least " + least);
+        }
     }
 
     private Message message(int number) {

@@ -138,15 +138,13 @@ public final class PageServer implements AutoCloseable {
             exchange.sendResponseHeaders(200, 0);
             var out = exchange.getResponseBody();
             var seen = resumed(exchange.getRequestHeaders().getFirst("Last-Event-ID"));
-            var fresh = seen == 0;
             do {
                 var change = feed.since(seen);
                 seen = change.version();
                 var batch = "id: " + run + "." + seen + "\ndata: {\"now\":" + clock.getAsDouble() + ",\"fresh\":"
-                        + fresh + ",\"objects\":[" + String.join(",", change.objects()) + "]}\n\n";
+                        + change.fresh() + ",\"objects\":[" + String.join(",", change.objects()) + "]}\n\n";
                 out.write(batch.getBytes(StandardCharsets.UTF_8));
                 out.flush();
-                fresh = false;
                 Thread.sleep(BETWEEN_BATCHES_MILLIS);
             } while (feed.await(seen, HEARTBEAT_MILLIS));
             out.write("event: over\ndata: {}\n\n".getBytes(StandardCharsets.UTF_8)); // the page says so, and goes grey

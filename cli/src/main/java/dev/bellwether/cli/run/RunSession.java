@@ -113,9 +113,7 @@ final class RunSession implements LeadershipListener {
         }
         var present = keeper.get();
         if (present != null) {
-            say.accept("leading again, token " + mandate.token() + ": SIG"
-                    + job.tell().orElseThrow().won() + " sent");
-            present.won(mandate);
+            leadAgain(present, mandate);
             return;
         }
         var environment = new HashMap<>(job.environment());
@@ -133,6 +131,17 @@ final class RunSession implements LeadershipListener {
             var unused = started.ended().whenComplete((ended, error) -> commandEnded(started, ended, error));
         } catch (IOException e) {
             outcomes.add(new Broken("the command cannot be started: " + e.getMessage()));
+        }
+    }
+
+    private void leadAgain(Watchdog present, Mandate mandate) {
+        try {
+            present.won(mandate);
+            say.accept("leading again, token " + mandate.token() + ": SIG"
+                    + job.tell().orElseThrow().won() + " sent");
+        } catch (IOException e) {
+            outcomes.add(new Broken("the command cannot be told that it leads again: its token is not written (" + e
+                    + ")")); // who takes this closes the candidacy, and so ends the command
         }
     }
 

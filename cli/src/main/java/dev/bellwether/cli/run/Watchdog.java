@@ -4,8 +4,8 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Mandate;
 import dev.bellwether.cli.command.ExitCode;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +21,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The watchdog around a command, seen from {@code bellwether run}: started with a first deadline, told of every later
@@ -38,12 +39,14 @@ final class Watchdog {
 
     private final Job job;
     private final Path folder;
+    private final Path uptime;
     private final FileChannel orders;
     private final BlockingQueue<String> due = new LinkedBlockingQueue<>(); // for the feeder
     private final Process process;
     private final CompletableFuture<Ended> ended;
     private volatile Mandate mandate;
     private volatile boolean over;
+    private volatile @Nullable IOException trouble; // why we could not tell the watchdog of a deadline
     private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
     private long toldMillis; // until when the watchdog thinks that we lead; confined to the feeder
 
@@ -78,9 +81,10 @@ final class Watchdog {
     /** Names of signals, without SIG. */
     record Signals(String won, String lost) {}
 
-    private Watchdog(Job job, Path folder, FileChannel orders, Process process, Mandate mandate) {
+    private Watchdog(Job job, Path folder, Path uptime, FileChannel orders, Process process, Mandate mandate) {
         this.job = job;
         this.folder = folder;
+        this.uptime = uptime;
         this.orders = orders;
         this.process = process;
         this.mandate = mandate;
@@ -106,6 +110,12 @@ final class Watchdog {
      * this interval.
      */
     static Watchdog start(Job job, Mandate mandate, Duration interval) throws IOException, InterruptedException {
+        return start(job, mandate, interval, UPTIME);
+    }
+
+    /** The same, with the time from this file. */
+    static Watchdog start(Job job, Mandate mandate, Duration interval, Path uptime)
+            throws IOException, InterruptedException {
         var folder = Files.createTempDirectory("bellwether-run-");
         var script = folder.resolve("keeper.bash");
         try (var source = Watchdog.class.getResourceAsStream("keeper.bash")) {
@@ -135,8 +145,8 @@ final class Watchdog {
         job.tell()
                 .ifPresent(signals -> builder.environment()
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
-        var keeper = new Watchdog(job, folder, orders, builder.start(), mandate);
-        keeper.writeToken();
+        writeToken(job, folder, mandate);
+        var keeper = new Watchdog(job, folder, uptime, orders, builder.start(), mandate);
         var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
         feeder.setDaemon(true);
         feeder.start();
@@ -165,10 +175,14 @@ final class Watchdog {
         tell("lost");
     }
 
-    /** Tells a command that stays that we lead again. */
-    void won(Mandate next) {
+    /**
+     * Tells a command that stays that we lead again.
+     *
+     * @throws IOException if its token cannot be written: it has been told nothing
+     */
+    void won(Mandate next) throws IOException {
+        writeToken(job, folder, next);
         mandate = next;
-        writeToken();
         tell("won");
     }
 
@@ -218,10 +232,23 @@ final class Watchdog {
                     write(order);
                 }
             }
+        } catch (ClosedChannelException e) {
+            over = true; // since the watchdog has ended
         } catch (IOException e) {
-            over = true; // closed, since the watchdog has ended
+            leave(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // nobody does
+        }
+    }
+
+    /** Has the watchdog end the command, as if we were dead: we cannot tell it until when we lead. */
+    private void leave(IOException why) {
+        trouble = why;
+        over = true;
+        try {
+            orders.close();
+        } catch (IOException e) {
+            why.addSuppressed(e); // it hears of no deadline, and so ends the command when the mandate is over
         }
     }
 
@@ -244,26 +271,18 @@ final class Watchdog {
                 (order + "\n").getBytes(StandardCharsets.US_ASCII))); // short: written whole or not at all
     }
 
-    private void writeToken() {
+    private static void writeToken(Job job, Path folder, Mandate mandate) throws IOException {
         if (job.tell().isEmpty()) {
             return;
         }
-        try {
-            var fresh = folder.resolve("token.new");
-            Files.writeString(fresh, mandate.token() + "\n");
-            Files.move(fresh, folder.resolve("token"), StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        var fresh = folder.resolve("token.new");
+        Files.writeString(fresh, mandate.token() + "\n");
+        Files.move(fresh, folder.resolve("token"), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private static long uptimeMillis() {
-        try {
-            var text = Files.readString(UPTIME);
-            return Long.parseLong(text.substring(0, text.indexOf(' ')).replace(".", "")) * 10;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    private long uptimeMillis() throws IOException {
+        var text = Files.readString(uptime);
+        return Long.parseLong(text.substring(0, text.indexOf(' ')).replace(".", "")) * 10;
     }
 
     /** The watchdog has exited: learn how the command ended, and make sure that it did. */
@@ -283,7 +302,8 @@ final class Watchdog {
             }
         }
         sweep();
-        return result;
+        var why = trouble;
+        return why == null ? result : new Ended(ExitCode.RUN_FAILED, "it could not be told until when we lead: " + why);
     }
 
     private List<String> report() {

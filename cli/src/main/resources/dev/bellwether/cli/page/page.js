@@ -53,9 +53,11 @@ export function age(ms) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+const TOKEN = /^#token=([\w-]+)$/;
+
 /** The token comes in the address, and does not stay there. */
 function takeToken() {
-  const match = /^#token=([\w-]+)$/.exec(location.hash);
+  const match = TOKEN.exec(location.hash);
   if (match) {
     sessionStorage.setItem('token', match[1]);
     history.replaceState(null, '', location.pathname);
@@ -180,6 +182,10 @@ const views = new Map();
 let shown;
 
 function show(batch) {
+  if (batch.fresh && views.size > 0) {
+    location.reload(); // what the views have kept is of another run, or has gaps
+    return;
+  }
   store.take(batch);
   for (const [kind, [View]] of Object.entries(KINDS)) {
     if (!views.has(kind) && store.one(kind)) {
@@ -208,7 +214,14 @@ function choose() {
   dispatchEvent(new Event('resize'));
 }
 
-addEventListener('hashchange', choose);
+addEventListener('hashchange', () => {
+  if (TOKEN.test(location.hash)) {
+    takeToken();
+    location.reload(); // the views were made for those who may only look
+  } else {
+    choose();
+  }
+});
 
 /** The server sends something every second. After this long in which nothing came, what is shown may be wrong. */
 const SILENCE = 5000;

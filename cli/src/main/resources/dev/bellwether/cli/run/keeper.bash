@@ -7,7 +7,8 @@
 # both read, that nobody can set, and that also runs while the machine is suspended:
 #
 #   until MS     the mandate lasts until then; SIGTERM follows at that time, SIGKILL GRACE_MS later
-#   down         SIGTERM now, SIGKILL after GRACE_MS, or sooner if the mandate's end and GRACE_MS come sooner
+#   down         SIGTERM now, SIGKILL after GRACE_MS, or sooner if the mandate's end and GRACE_MS come sooner;
+#                to a command that was told that we lost, always after GRACE_MS
 #   kill         SIGKILL now
 #   lost, won    to a command that stays: the signal LOST, or WON
 #
@@ -54,7 +55,8 @@ end() {
   [ -z "$ending" ] || return 0
   ending=$1
   kill_at=$((until_ms + grace))
-  if ((now < never && now + grace < kill_at)); then
+  # One that has been told that we lost has no mandate whose end could come sooner.
+  if ((now < never)) && { [ -n "$lost" ] || ((now + grace < kill_at)); }; then
     kill_at=$((now + grace))
   fi
   send TERM

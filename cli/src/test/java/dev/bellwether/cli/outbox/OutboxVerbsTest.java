@@ -23,6 +23,7 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The verbs of {@code bellwether outbox}, on a real PostgreSQL and a real broker. */
@@ -118,6 +119,19 @@ class OutboxVerbsTest {
         assertThat(outbox("turned", "migrate", "--to", "plain").out()).isEqualTo("is now plain\n");
         assertThat(stage.number("SELECT count(*) FROM turned")).isEqualTo(7);
         assertThat(outbox("turned", "migrate", "--to", "round").code()).isEqualTo(ExitCode.USAGE);
+    }
+
+    @Test
+    @Timeout(60)
+    void pumpRefusesNumbersThatMakeNoSense() {
+        outbox("odd", "migrate");
+        for (var option : Map.of("--keys", "0", "--size", "-1", "--batch", "0", "--records", "-1")
+                .entrySet()) {
+            var pumped = outbox("odd", "pump", "--topic", "t", "--interval", "1h", option.getKey(), option.getValue());
+            assertThat(pumped.code()).as(pumped.all()).isEqualTo(ExitCode.USAGE);
+            assertThat(pumped.err()).contains(option.getKey() + ": " + option.getValue());
+        }
+        assertThat(stage.number("SELECT count(*) FROM odd")).isZero();
     }
 
     @Test

@@ -89,6 +89,17 @@ class PageServerTest {
     }
 
     @Test
+    void ordersAreTakenBehindAProxyWithTls() throws IOException {
+        assertThat(order("action=kill", "ops.example", token() + "Origin: https://ops.example\r\n"))
+                .startsWith("HTTP/1.1 204");
+        assertThat(order("action=kill", "ops.example", token() + "Origin: https://evil.example\r\n"))
+                .startsWith("HTTP/1.1 403");
+        assertThat(order("action=kill", "ops.example", "Origin: https://ops.example\r\n"))
+                .startsWith("HTTP/1.1 403");
+        assertThat(ordered).hasSize(1);
+    }
+
+    @Test
     void browsersThatAskWhetherTheyMayAreNotTold() throws IOException {
         var question = """
                 OPTIONS /order HTTP/1.1
@@ -132,6 +143,37 @@ class PageServerTest {
         }
         try (var stream = new Stream("Last-Event-ID: another.5\r\n")) {
             assertThat(stream.next()).contains("\"fresh\":true").contains("row:ann");
+        }
+    }
+
+    @Test
+    void whatIsGoneIsForgottenInTheEndAndWhoHasNotHeardOfItIsSentEverything() throws IOException {
+        feed.put("row", "ann", json -> json.writeNumberField("x", 1));
+        feed.put("term", "0", json -> json.writeNumberField("x", 2));
+        var early = feed.since(0).version();
+        for (var i = 0; i < 10_000; i++) {
+            feed.put("term", Integer.toString(i + 1), json -> json.writeNumberField("x", 2));
+            feed.remove("term", Integer.toString(i));
+        }
+
+        assertThat(feed.since(0).objects()).hasSize(2);
+        assertThat(feed.since(early).objects()).hasSize(2);
+        String id;
+        try (var stream = new Stream("")) {
+            assertThat(stream.next()).contains("\"fresh\":true", "row:ann", "term:10000");
+            id = stream.lastId;
+        }
+        var run = id.substring(0, id.indexOf('.') + 1);
+        try (var stream = new Stream("Last-Event-ID: " + run + early + "\r\n")) {
+            assertThat(stream.next())
+                    .contains("\"fresh\":true", "row:ann", "term:10000")
+                    .doesNotContain("gone");
+        }
+        feed.remove("term", "10000");
+        try (var stream = new Stream("Last-Event-ID: " + id + "\r\n")) {
+            assertThat(stream.next())
+                    .contains("\"fresh\":false", "\"is\":\"gone\"")
+                    .doesNotContain("row:ann");
         }
     }
 

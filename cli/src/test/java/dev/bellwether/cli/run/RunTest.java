@@ -2,20 +2,28 @@ package dev.bellwether.cli.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.Never;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -75,6 +83,16 @@ class RunTest {
         assertThat(codeOf(run)).isZero();
         assertThat(lines("env"))
                 .contains("BELLWETHER_ELECTION=billing", "BELLWETHER_CANDIDATE=ann", "BELLWETHER_TOKEN=1");
+    }
+
+    @Test
+    void argumentsThatBeginWithAnAtReachTheCommandAsTheyWere() throws Exception {
+        var file = Files.writeString(folder.resolve("body"), "two words # and a remark\n");
+        var out = folder.resolve("out");
+        var run = run("e", "--", "sh", "-c", "printf '%s\\n' \"$@\" >" + out, "sh", "@" + file, "@@" + file);
+
+        assertThat(codeOf(run)).isZero();
+        assertThat(lines("out")).containsExactly("@" + file, "@@" + file);
     }
 
     @Test
@@ -500,6 +518,91 @@ class RunTest {
         assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
         signal("INT", run.pid());
         assertThat(codeOf(run)).isEqualTo(130);
+    }
+
+    @Test
+    void commandThatStaysHasItsGraceAlsoWhileItStandsBy() throws Exception {
+        Programs.run("mkfifo", orders().toString());
+        var script = "say() { echo $1 >>$BEATS; }; trap 'say lost' USR2; trap 'sleep 0.2; say ended; exit' TERM;"
+                + " say start; while :; do sleep 0.02; done";
+        var line = new ArrayList<>(
+                List.of("bash", "-p", KEEPER.toString(), folder.toString(), "30000", "no", "USR1", "USR2", "--"));
+        line.addAll(List.of("bash", "-c", script));
+        try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            var builder = new ProcessBuilder(line);
+            builder.environment().put("BEATS", beats.toString());
+            var keeper = builder.start();
+            started.add(keeper);
+            tell(open, "until 9000000000000000");
+            until(() -> lines("beats").contains("start"));
+            tell(open, "until 1"); // the mandate has been over for long
+            until(() -> lines("beats").contains("lost"));
+
+            tell(open, "down");
+
+            assertThat(keeper.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(lines("beats")).containsExactly("start", "lost", "ended");
+        }
+    }
+
+    private static void tell(FileChannel orders, String order) throws IOException {
+        orders.write(ByteBuffer.wrap((order + "\n").getBytes(StandardCharsets.US_ASCII)));
+    }
+
+    @Test
+    void commandThatCannotBeToldThatItLeadsAgainIsEndedWith125() throws Exception {
+        var run = bellwether(
+                "run",
+                "--lease",
+                "2s",
+                "--grace",
+                "300ms",
+                "--won",
+                "USR1",
+                "--lost",
+                "USR2",
+                "--restart",
+                "e",
+                "--",
+                "bash",
+                "-c",
+                "trap 'rm -r ${BELLWETHER_TOKEN_FILE%/*}' USR2; trap 'echo won >>$BEATS' USR1;"
+                        + " echo start >>$BEATS; while :; do sleep 0.02; done");
+        until(() -> lines("beats").contains("start"));
+
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(told(run))
+                .contains("the command cannot be told that it leads again: ")
+                .doesNotContain("SIGUSR1 sent");
+        assertThat(lines("beats")).containsExactly("start");
+    }
+
+    @Test
+    void commandIsEndedWhenTheWatchdogCanNoLongerBeToldOfTheTime() throws Exception {
+        var uptime = Files.writeString(folder.resolve("uptime"), Files.readString(Path.of("/proc/uptime")));
+        var script = "trap 'echo term >>$BEATS; exit' TERM; echo start >>$BEATS; while :; do sleep 0.02; done";
+        var grace = Duration.ofSeconds(30);
+        var job = new Watchdog.Job(
+                List.of("bash", "-c", script),
+                Map.of("BEATS", beats.toString()),
+                grace,
+                Duration.ofSeconds(1),
+                Optional.empty());
+        try (var elections = Elections.connect("memory:" + folder);
+                var candidacy = elections.stand("e", CandidacyConfig.ofLease(LEASE))) {
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var watchdog = Watchdog.start(job, mandate, Duration.ofMillis(20), uptime);
+            until(() -> lines("beats").contains("start"));
+
+            Files.delete(uptime);
+
+            var ended = watchdog.ended().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(ended.code()).isEqualTo(ExitCode.RUN_FAILED);
+            assertThat(ended.why()).contains(uptime.toString());
+            assertThat(lines("beats")).containsExactly("start", "term");
+        }
     }
 
     @Test
