@@ -185,6 +185,86 @@ class QueueSeatTest {
         assertThat(candidate.told).endsWith("left");
     }
 
+    /** It stood by without end or error, and nobody behind its node led. */
+    @Test
+    void oneThatMayNotReadItsNodeFailsAndLeavesNoneBehind() {
+        tree.refuseReads(path -> path.contains("/le_"));
+        var candidate = new Candidate("a", client(LEASE));
+        candidate.seat.claim();
+        pass(100);
+        assertThat(candidate.told).singleElement().asString().contains("failed", "NoAuth for " + PATH + "/le_");
+        assertThat(tree.queue(PATH)).isEmpty();
+        candidate.seat.leave();
+        pass(100);
+        assertThat(candidate.told).endsWith("left");
+        assertThat(tree.queue(PATH)).isEmpty();
+    }
+
+    @Test
+    void oneThatMayReadItsNodeNoMoreBlocksNobodyAndStandsAgainWhenItMay() {
+        var candidate = standing("a");
+        candidate.seat.release();
+        pass(100);
+        tree.refuseReads(path -> path.contains("/le_"));
+        candidate.seat.claim();
+        var made = 0;
+        for (var i = 0; i < 1_000; i++) {
+            var before = tree.queue(PATH).size();
+            time.run(time.now() + MILLI, () -> {});
+            made += Math.max(0, tree.queue(PATH).size() - before);
+        }
+        assertThat(made)
+                .as("nodes made in a second, with a retry interval of 200 ms")
+                .isBetween(3, 6);
+        assertThat(candidate.told).containsExactly("granted");
+        tree.refuseReads(path -> false);
+        pass(600);
+        assertThat(candidate.told).containsExactly("granted", "granted");
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void oneThatMayNeitherReadNorDeleteItsNodeLeavesItBehindUntilItMay() {
+        standing("other"); // so that the election is there
+        tree.refuseReads(path -> path.contains("/le_"));
+        tree.refuseDeletions(true);
+        var candidate = new Candidate("a", client(Duration.ofMinutes(1)));
+        candidate.seat.claim();
+        pass(500);
+        assertThat(candidate.told)
+                .isNotEmpty()
+                .allSatisfy(told -> assertThat(told).contains("failed", "NoAuth"));
+        candidate.seat.leave();
+        pass(500);
+        assertThat(candidate.told).endsWith("left unconfirmed");
+        assertThat(tree.queue(PATH)).hasSize(2);
+        tree.refuseDeletions(false);
+        tree.refuseReads(path -> false);
+        pass(2_000);
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** The answer to its creation is lost, and it may not list the queue to look for the node. */
+    @Test
+    void oneThatMayNotLookForItsNodeFails() {
+        standing("other"); // so that the election is there
+        var client = client(LEASE);
+        var candidate = new Candidate("a", client);
+        candidate.seat.claim();
+        passUntilQueueOf(2);
+        tree.refuseReads(PATH::equals);
+        client.disconnect();
+        client.reconnect(false);
+        pass(500);
+        assertThat(candidate.told).singleElement().asString().contains("failed", "NoAuth for " + PATH);
+        candidate.seat.leave();
+        pass(100);
+        assertThat(candidate.told).endsWith("left unconfirmed");
+        tree.refuseReads(path -> false);
+        pass(2_000);
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
     /** The server keeps the old node for as long as the old session would have lived. */
     @Test
     void oneWhoseSessionWasGivenUpDoesNotWaitForItsOwnOldNode() {
@@ -641,6 +721,11 @@ class QueueSeatTest {
         @Override
         public void left() {
             told.add("left");
+        }
+
+        @Override
+        public void leftUnconfirmed() {
+            told.add("left unconfirmed");
         }
 
         @Override

@@ -466,7 +466,7 @@ final class TreeModel {
         public CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
             return send(() -> {
                 register(watcher, path, false);
-                return Optional.ofNullable(nodes.get(path)).map(ZNode::stat);
+                return nodes.containsKey(path) ? Optional.of(readable(path).stat()) : Optional.empty();
             });
         }
 
