@@ -433,6 +433,40 @@ class QueueSeatTest {
         assertThat(leader.told).containsExactly("granted");
     }
 
+    /** Every later order was refused, because one was under way, for as long as that leader led. */
+    @Test
+    void aNoteWhoseWithdrawalWasLostIsTakenAwayLater() {
+        var client = client(LEASE.multipliedBy(10));
+        var leader = standing("a", client);
+        standing("b");
+        ask("b"); // which does not get ready
+        client.disconnect();
+        pass(1_500);
+        assertThat(tree.has(PATH + "/successor")).isTrue();
+        client.reconnect(false);
+        pass(LEASE.toMillis());
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void aNoteForALeaderBeforeWhoseWithdrawalWasLostIsTakenAwayLater() {
+        var leader = standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        var second = standing("b", client);
+        ask("c");
+        leader.seat.leave();
+        for (var i = 0; i < 10_000 && !second.told.contains("granted"); i++) {
+            time.run(time.now() + MILLI / 10, () -> {});
+        }
+        assertThat(second.told).endsWith("granted");
+        client.disconnect(); // the withdrawal is under way, and does not arrive any more
+        client.reconnect(false);
+        pass(LEASE.toMillis());
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(second.told).endsWith("granted");
+    }
+
     @Test
     void aNoteForALeaderBeforeConcernsNobody() {
         var leader = standing("a");
@@ -565,8 +599,9 @@ class QueueSeatTest {
         var old = operator.requests().data(PATH + "/successor", null);
         pass(100);
         assertThat(noted(token, "n1", "n2")).isTrue();
-        operator.withdrawNote(old.join());
+        var withdrawn = operator.withdrawNote(old.join());
         pass(100);
+        assertThat(withdrawn).isCompletedExceptionally();
         assertThat(view().note()).isEqualTo("n2");
     }
 
