@@ -359,6 +359,8 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         readUnread();
         if (phase == Phase.FIRST) {
             position.look(); // is it still ours to take?
+        } else {
+            position.lookIfUntold();
         }
     }
 

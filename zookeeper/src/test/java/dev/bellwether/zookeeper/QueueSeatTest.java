@@ -93,6 +93,29 @@ class QueueSeatTest {
         assertThat(second.told).endsWith("left");
     }
 
+    /** A watch tells once: the seat stayed empty until the connection broke. */
+    @Test
+    void aDepartureThatFoundNoMemoryIsSeenWithTheNextProof() {
+        var first = standing("a");
+        var client = client(LEASE);
+        var second = standing("b", client);
+        client.beforeNextEvent(second.loop::runOutOfMemory);
+        first.seat.leave();
+        pass(LEASE.toMillis());
+        assertThat(first.told).endsWith("left");
+        assertThat(second.told).endsWith("granted");
+    }
+
+    @Test
+    void anOrderThatFoundNoMemoryIsSeenWithTheNextProof() {
+        var client = client(LEASE);
+        var leader = standing("a", client);
+        client.beforeNextEvent(leader.loop::runOutOfMemory);
+        order(Order.STAND_DOWN);
+        pass(LEASE.toMillis());
+        assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
+    }
+
     /** Whatever its work does, the successor does not wait any longer. */
     @Test
     void aSeatThatIsConcededIsGivenBackWhenItsTimeIsUp() {

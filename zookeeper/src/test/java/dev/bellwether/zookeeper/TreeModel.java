@@ -275,6 +275,7 @@ final class TreeModel {
         private final Map<Long, CompletableFuture<?>> outstanding = new TreeMap<>();
         private long requests;
         private final List<Runnable> events = new ArrayList<>();
+        private Runnable beforeNextEvent = () -> {};
         private ModelTime.Link up;
         private ModelTime.Link down;
         private long id;
@@ -321,6 +322,11 @@ final class TreeModel {
             reconnect(false);
             up.quicken(5 * MILLI);
             down.quicken(5 * MILLI);
+        }
+
+        /** Does this right before the next watch tells. */
+        void beforeNextEvent(Runnable action) {
+            beforeNextEvent = action;
         }
 
         /** Loses the connection. What is under way may arrive at the server, until there is another. */
@@ -386,13 +392,24 @@ final class TreeModel {
         private void event(Registration of, EventType type) {
             Runnable arrival = () -> {
                 if (of.session() == id) {
-                    of.watcher().process(new WatchedEvent(type, KeeperState.SyncConnected, of.path()));
+                    process(of.watcher(), new WatchedEvent(type, KeeperState.SyncConnected, of.path()));
                 }
             };
             if (connected) {
                 down.send(arrival); // or, if the connection breaks, when the client sets its watches again
             } else {
                 events.add(arrival);
+            }
+        }
+
+        private void process(Watcher watcher, WatchedEvent event) {
+            var before = beforeNextEvent;
+            beforeNextEvent = () -> {};
+            before.run();
+            try {
+                watcher.process(event);
+            } catch (OutOfMemoryError e) {
+                return; // the real client's thread logs it, and goes on
             }
         }
 
