@@ -154,6 +154,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         if (entered) {
             release();
         } else {
+            onLeft.accept(this);
             claimant.left();
         }
     }

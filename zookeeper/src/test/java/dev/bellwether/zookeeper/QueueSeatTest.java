@@ -141,6 +141,16 @@ class QueueSeatTest {
         assertThat(tree.queue(PATH)).hasSize(1);
     }
 
+    /** As one that stood aside before there was a connection: its session was kept for it until the process ended. */
+    @Test
+    void oneThatLeavesBeforeItHasClaimedIsLetGo() {
+        var candidate = new Candidate("a", client(LEASE));
+        candidate.seat.leave();
+        candidate.seat.leave();
+        assertThat(candidate.told).containsExactly("left", "left");
+        assertThat(candidate.isLetGo).isTrue();
+    }
+
     @Test
     void twinsOfOneSessionWhoseAnswersAreLostTakeANodeEach() {
         standing("other"); // so that the election is there
@@ -715,6 +725,7 @@ class QueueSeatTest {
         private final List<Proof> proofs = new ArrayList<>();
         private final ModelTime.ProcessLoop loop = time.new ProcessLoop(random);
         private final QueueSeat seat;
+        private boolean isLetGo;
 
         Candidate(String name, TreeModel.Client client) {
             var config = CandidacyConfig.builder()
@@ -728,7 +739,7 @@ class QueueSeatTest {
                     new ElectionNodes(client, PATH),
                     client.prover(),
                     true,
-                    gone -> {});
+                    gone -> isLetGo = true);
         }
 
         Proof proof() {
