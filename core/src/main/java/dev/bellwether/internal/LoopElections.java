@@ -148,6 +148,9 @@ public final class LoopElections implements Elections {
         var settings = decides.completed(asked);
         decides.check(election, settings);
         var key = new Key(election, settings.candidateOrNew());
+        if (candidacies.containsKey(key)) { // before anything is made for it; two at once are distinguished below
+            throw alreadyStands(key);
+        }
         var standing = new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings);
         var candidacy = new LoopCandidacy(
                 standing,
@@ -170,8 +173,7 @@ public final class LoopElections implements Elections {
             requireOpen();
         }
         if (present != null) {
-            throw new ElectionException("candidate \"" + key.candidate() + "\" already stands for \"" + election
-                    + "\" here: close that candidacy first, or give this one another id");
+            throw alreadyStands(key);
         }
         try {
             candidacy.start();
@@ -180,6 +182,11 @@ public final class LoopElections implements Elections {
             throw e;
         }
         return candidacy;
+    }
+
+    private static ElectionException alreadyStands(Key key) {
+        return new ElectionException("candidate \"" + key.candidate() + "\" already stands for \"" + key.election()
+                + "\" here: close that candidacy first, or give this one another id");
     }
 
     @Override

@@ -215,8 +215,8 @@ record ElectionNodes(NodeSession session, String path) {
     }
 
     /** Takes this note away, unless there is a newer one. */
-    void withdrawNote(NodeRequests.Node note) {
-        NodeRequests.whenDone(requests().delete(handOver(), note.stat().getVersion()), (deleted, failure) -> {});
+    CompletableFuture<Boolean> withdrawNote(NodeRequests.Node note) {
+        return requests().delete(handOver(), note.stat().getVersion());
     }
 
     private CompletableFuture<Boolean> standDownFirst() {

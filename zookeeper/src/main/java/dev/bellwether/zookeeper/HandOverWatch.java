@@ -170,8 +170,17 @@ final class HandOverWatch {
         });
     }
 
+    /** Takes the note away that was found: again and again, since nobody can order anything while it is there. */
     private void withdraw() {
-        found.ifPresent(nodes::withdrawNote);
+        var note = found;
+        note.ifPresent(present -> NodeRequests.then(loop, nodes.withdrawNote(present), (deleted, error) -> {
+            if (error != null && leads && found.equals(note)) {
+                cancelTimer();
+                var again =
+                        loop.clock().nanos() + standing.config().retryInterval().toNanos();
+                timer = loop.at(again, this::consider);
+            }
+        }));
     }
 
     private void cancelTimer() {

@@ -27,6 +27,8 @@ final class NodeWatch {
     private final Runnable onChange;
     private boolean watching;
     private boolean unread;
+    /** How often the session could not tell of a change when we last read. */
+    private int untold;
     /** Counted up when it ends: what was asked before that is nobody's concern. */
     private int era;
 
@@ -61,6 +63,7 @@ final class NodeWatch {
             return;
         }
         unread = false;
+        untold = session.watches().untold();
         var asked = era;
         NodeRequests.then(loop, ask(), (found, error) -> {
             if (asked != era) {
@@ -90,9 +93,9 @@ final class NodeWatch {
         };
     }
 
-    /** Reads it again if the last answer was lost. */
+    /** Reads it again if the last answer was lost, or a change since. */
     void readIfUnread() {
-        if (unread) {
+        if (unread || untold != session.watches().untold()) {
             read();
         }
     }

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class PathWatches {
     private final NodeRequests requests;
     private final Map<String, Set<Runnable>> listeners = new ConcurrentHashMap<>();
+    private final AtomicInteger untold = new AtomicInteger();
 
     PathWatches(NodeRequests requests) {
         this.requests = requests;
@@ -67,8 +69,18 @@ final class PathWatches {
         return new PathWatcher(this, path);
     }
 
+    /** Returns how often somebody could not be told: if that has grown since a path was read, it must be read again. */
+    int untold() {
+        return untold.get();
+    }
+
     private void tell(String path) {
-        List.copyOf(listeners.getOrDefault(path, Set.of())).forEach(Runnable::run);
+        try {
+            List.copyOf(listeners.getOrDefault(path, Set.of())).forEach(Runnable::run);
+        } catch (Throwable fault) { // there is no memory, and the watch will not tell again
+            untold.incrementAndGet();
+            throw fault;
+        }
     }
 
     /** Equal to any other of the same path, so that the client keeps one. */

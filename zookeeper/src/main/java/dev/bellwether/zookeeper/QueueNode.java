@@ -89,7 +89,9 @@ final class QueueNode {
      * Of the session before this one, if the servers may not have ended that yet: others, and we, would wait for it.
      */
     private @Nullable OwnNode former;
-    /** We may not delete our node, and have left it behind. */
+    /** Where there is a node of ours that we have not read yet. */
+    private @Nullable String made;
+    /** We may not delete our node, or not look for it, and have left it behind. */
     private boolean stuck;
 
     private Loop.@Nullable Timer timer;
@@ -193,6 +195,7 @@ final class QueueNode {
     /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
     void abandon() {
         if (phase != Phase.OUT) {
+            forgetMade();
             Orphans.cleanUp(nodes, created, node);
         }
     }
@@ -298,6 +301,8 @@ final class QueueNode {
                 found.ifPresentOrElse(this::confirm, this::notJoined);
             } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 notJoined();
+            } else if (error != null && owner.refused(error)) {
+                leaveBehind(null);
             } else {
                 later(this::resolve);
             }
@@ -306,6 +311,7 @@ final class QueueNode {
 
     /** There is a node of ours: learn its zxid, and have it watched. */
     private void confirm(String path) {
+        made = path;
         own = new NodeWatch(
                 nodes.session(),
                 loop,
@@ -325,7 +331,7 @@ final class QueueNode {
             } else if (found.isPresent() && creator == nodes.session().state().id()) {
                 discard(path); // made in a later session than we had seen
             } else {
-                nothingAt(path); // of another session of ours, it goes by itself
+                nothingAt(); // of another session of ours, it goes by itself
             }
         } else if (node != null
                 && phase == Phase.THERE
@@ -338,9 +344,14 @@ final class QueueNode {
         if (phase == Phase.THERE) {
             owner.refused(error);
         } else if (isExpired()) {
-            nothingAt(path);
+            nothingAt();
         } else {
-            later(this::look);
+            owner.refused(error);
+            if (ZooKeeperErrors.code(error) == Code.NOAUTH) {
+                discard(path); // nobody can stand with it, nor lead behind it
+            } else {
+                later(this::look);
+            }
         }
     }
 
@@ -348,21 +359,32 @@ final class QueueNode {
         unwatch();
         NodeRequests.then(loop, nodes.requests().delete(path, -1), (deleted, error) -> {
             if (error == null) {
-                nothingAt(path);
+                nothingAt();
+            } else if (owner.refused(error)) {
+                leaveBehind(null);
             } else {
                 later(() -> confirm(path));
             }
         });
     }
 
-    private void nothingAt(String path) {
+    private void nothingAt() {
         unwatch();
-        OwnNode.forget(joined.id(), path);
+        forgetMade();
         notJoined();
     }
 
-    private void joined(OwnNode made) {
-        node = made;
+    /** One who looks for a node that nobody knows may find it from now on. */
+    private void forgetMade() {
+        if (made != null) {
+            OwnNode.forget(joined.id(), made);
+            made = null;
+        }
+    }
+
+    private void joined(OwnNode arrived) {
+        node = arrived;
+        made = null;
         stood = true;
         stuck = false;
         phase = Phase.THERE;
@@ -372,7 +394,7 @@ final class QueueNode {
             takeBack();
         } else {
             removeFormer();
-            owner.arrived(made);
+            owner.arrived(arrived);
         }
     }
 
@@ -436,13 +458,15 @@ final class QueueNode {
     }
 
     /**
-     * We may not delete our node, and wait no longer for that: if the session lives on, it is taken away behind us once
-     * we may.
+     * We may not delete our node, or not look for it, and wait no longer for that: if the session lives on, it is taken
+     * away behind us once we may.
      */
-    private void leaveBehind(OwnNode mine) {
+    private void leaveBehind(@Nullable OwnNode mine) {
         stuck = true;
+        wanted = false;
         unwatch();
         node = null; // still known to be ours: no other candidacy of the session takes it for the one that it made
+        forgetMade();
         Orphans.cleanUp(nodes, created, mine);
         settled(null);
     }

@@ -42,6 +42,8 @@ final class QueuePosition {
 
     private @Nullable OwnNode sought;
     private @Nullable String predecessor;
+    /** How often the session could not tell of a departure when we last looked. */
+    private int untold;
 
     QueuePosition(Owner owner, ElectionNodes nodes, Loop loop) {
         this.owner = owner;
@@ -68,6 +70,7 @@ final class QueuePosition {
         if (mine == null) {
             return;
         }
+        untold = nodes.session().watches().untold();
         NodeRequests.then(loop, nodes.requests().children(nodes.path(), null), (children, error) -> {
             if (!mine.equals(sought)) {
                 return;
@@ -78,6 +81,13 @@ final class QueuePosition {
                 owner.unanswered(error);
             }
         });
+    }
+
+    /** Looks again if we may not have been told of a departure. */
+    void lookIfUntold() {
+        if (untold != nodes.session().watches().untold()) {
+            look();
+        }
     }
 
     private void find(OwnNode mine, NodeRequests.Children children) {

@@ -154,6 +154,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         if (entered) {
             release();
         } else {
+            onLeft.accept(this);
             claimant.left();
         }
     }
@@ -359,6 +360,8 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         readUnread();
         if (phase == Phase.FIRST) {
             position.look(); // is it still ours to take?
+        } else {
+            position.lookIfUntold();
         }
     }
 

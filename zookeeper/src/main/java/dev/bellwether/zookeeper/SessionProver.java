@@ -7,11 +7,13 @@ import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -248,6 +250,7 @@ final class SessionProver {
     private final class Flight {
         private final NodeSession.State began = session.state();
         private final ProofRound round = new ProofRound(timing, loop().clock().now(), began.timeout(), began.breaks());
+        private final Set<String> refused = new HashSet<>();
         private Set<String> checked = Set.of();
         private boolean missed;
 
@@ -295,15 +298,16 @@ final class SessionProver {
         private void check() {
             checked = seats.stream()
                     .flatMap(seat -> seat.toCheck().stream())
+                    .filter(path -> !refused.contains(path))
                     .collect(Collectors.toCollection(LinkedHashSet::new));
             var parts = NodeRequests.parts(List.copyOf(checked), path -> CHECK_BYTES + 3 * path.length());
             var checks = parts.stream().map(this::check).toArray(CompletableFuture[]::new);
             then(CompletableFuture.allOf(checks), (done, error) -> {
                 if (error == null || (checked.isEmpty() && isAnswer(ZooKeeperErrors.code(error)))) {
                     round.checked(breaks());
-                } else if (ZooKeeperErrors.code(error) != Code.NONODE || breaks() != round.connection()) {
+                } else if (breaks() != round.connection() || !isOfOne(error)) {
                     round.fail();
-                } // else again, without the one that is no more
+                } // else again, without the one that is no more, or not for us to read
             });
         }
 
@@ -311,16 +315,31 @@ final class SessionProver {
             var paths = part.isEmpty() ? List.of(ROOT) : part;
             var checks = paths.stream().map(path -> Op.check(path, -1)).toList();
             return session.requests().all(checks).whenComplete((results, error) -> {
-                if (error instanceof RefusedTransaction refused
-                        && ZooKeeperErrors.code(error) == Code.NONODE
-                        && refused.failed() >= 0
-                        && refused.failed() < part.size()) {
-                    var gone = Optional.of(part.get(refused.failed()));
-                    onLoop(() -> each(seat -> {
-                        if (seat.toCheck().equals(gone)) {
-                            seat.vanished();
-                        }
-                    }));
+                if (error instanceof RefusedTransaction transaction
+                        && isOfOne(error)
+                        && transaction.failed() < part.size()) {
+                    onLoop(() -> failed(part.get(transaction.failed()), error));
+                }
+            });
+        }
+
+        /** Whether the error is about one node, and it is known about which. */
+        private boolean isOfOne(Throwable error) {
+            var cause = error instanceof CompletionException ? error.getCause() : error;
+            return cause instanceof RefusedTransaction transaction
+                    && isAnswer(ZooKeeperErrors.code(error))
+                    && transaction.failed() >= 0;
+        }
+
+        /** The others are proven without it. */
+        private void failed(String path, Throwable error) {
+            var refusal = ZooKeeperErrors.refusal(error, session.where());
+            if (refusal.isPresent()) {
+                refused.add(path);
+            }
+            each(seat -> {
+                if (seat.toCheck().filter(path::equals).isPresent()) {
+                    refusal.ifPresentOrElse(seat::refused, seat::vanished);
                 }
             });
         }

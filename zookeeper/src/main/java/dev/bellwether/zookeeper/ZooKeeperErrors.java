@@ -34,7 +34,8 @@ final class ZooKeeperErrors {
                 access(
                         error,
                         where,
-                        "grant CREATE, DELETE, READ and WRITE on the election's node and its parent, or authenticate");
+                        "grant CREATE, DELETE, READ and WRITE on the election's node and its parent, and READ on the"
+                                + " candidates' nodes, or authenticate");
             case AUTHFAILED, SESSIONCLOSEDREQUIRESASLAUTH -> access(error, where, "correct the credentials");
             case INVALIDACL ->
                 access(error, where, "correct the ACL; the scheme \"auth\" needs a client that has authenticated");

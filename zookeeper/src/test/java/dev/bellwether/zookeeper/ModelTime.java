@@ -71,6 +71,7 @@ final class ModelTime {
     final class ProcessLoop implements Loop {
         private final SplittableRandom random;
         private long runsAgainAt;
+        private boolean withoutMemory;
 
         ProcessLoop(SplittableRandom random) {
             this.random = random;
@@ -80,8 +81,17 @@ final class ModelTime {
             runsAgainAt = Math.max(runsAgainAt, now + nanos);
         }
 
+        /** The next turn finds no memory. */
+        void runOutOfMemory() {
+            withoutMemory = true;
+        }
+
         @Override
         public void execute(Runnable turn) {
+            if (withoutMemory) {
+                withoutMemory = false;
+                throw new OutOfMemoryError("by the test");
+            }
             schedule(now, () -> run(turn));
         }
 

@@ -93,6 +93,29 @@ class QueueSeatTest {
         assertThat(second.told).endsWith("left");
     }
 
+    /** A watch tells once: the seat stayed empty until the connection broke. */
+    @Test
+    void aDepartureThatFoundNoMemoryIsSeenWithTheNextProof() {
+        var first = standing("a");
+        var client = client(LEASE);
+        var second = standing("b", client);
+        client.beforeNextEvent(second.loop::runOutOfMemory);
+        first.seat.leave();
+        pass(LEASE.toMillis());
+        assertThat(first.told).endsWith("left");
+        assertThat(second.told).endsWith("granted");
+    }
+
+    @Test
+    void anOrderThatFoundNoMemoryIsSeenWithTheNextProof() {
+        var client = client(LEASE);
+        var leader = standing("a", client);
+        client.beforeNextEvent(leader.loop::runOutOfMemory);
+        order(Order.STAND_DOWN);
+        pass(LEASE.toMillis());
+        assertThat(leader.told).endsWith("asked REVOKED_BY_OPERATOR");
+    }
+
     /** Whatever its work does, the successor does not wait any longer. */
     @Test
     void aSeatThatIsConcededIsGivenBackWhenItsTimeIsUp() {
@@ -116,6 +139,16 @@ class QueueSeatTest {
         pass(100);
         assertThat(candidate.told).containsExactly("left");
         assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** As one that stood aside before there was a connection: its session was kept for it until the process ended. */
+    @Test
+    void oneThatLeavesBeforeItHasClaimedIsLetGo() {
+        var candidate = new Candidate("a", client(LEASE));
+        candidate.seat.leave();
+        candidate.seat.leave();
+        assertThat(candidate.told).containsExactly("left", "left");
+        assertThat(candidate.isLetGo).isTrue();
     }
 
     @Test
@@ -183,6 +216,86 @@ class QueueSeatTest {
         pass(400);
         assertThat(tree.queue(PATH)).isEmpty();
         assertThat(candidate.told).endsWith("left");
+    }
+
+    /** It stood by without end or error, and nobody behind its node led. */
+    @Test
+    void oneThatMayNotReadItsNodeFailsAndLeavesNoneBehind() {
+        tree.refuseReads(path -> path.contains("/le_"));
+        var candidate = new Candidate("a", client(LEASE));
+        candidate.seat.claim();
+        pass(100);
+        assertThat(candidate.told).singleElement().asString().contains("failed", "NoAuth for " + PATH + "/le_");
+        assertThat(tree.queue(PATH)).isEmpty();
+        candidate.seat.leave();
+        pass(100);
+        assertThat(candidate.told).endsWith("left");
+        assertThat(tree.queue(PATH)).isEmpty();
+    }
+
+    @Test
+    void oneThatMayReadItsNodeNoMoreBlocksNobodyAndStandsAgainWhenItMay() {
+        var candidate = standing("a");
+        candidate.seat.release();
+        pass(100);
+        tree.refuseReads(path -> path.contains("/le_"));
+        candidate.seat.claim();
+        var made = 0;
+        for (var i = 0; i < 1_000; i++) {
+            var before = tree.queue(PATH).size();
+            time.run(time.now() + MILLI, () -> {});
+            made += Math.max(0, tree.queue(PATH).size() - before);
+        }
+        assertThat(made)
+                .as("nodes made in a second, with a retry interval of 200 ms")
+                .isBetween(3, 6);
+        assertThat(candidate.told).containsExactly("granted");
+        tree.refuseReads(path -> false);
+        pass(600);
+        assertThat(candidate.told).containsExactly("granted", "granted");
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void oneThatMayNeitherReadNorDeleteItsNodeLeavesItBehindUntilItMay() {
+        standing("other"); // so that the election is there
+        tree.refuseReads(path -> path.contains("/le_"));
+        tree.refuseDeletions(true);
+        var candidate = new Candidate("a", client(Duration.ofMinutes(1)));
+        candidate.seat.claim();
+        pass(500);
+        assertThat(candidate.told)
+                .isNotEmpty()
+                .allSatisfy(told -> assertThat(told).contains("failed", "NoAuth"));
+        candidate.seat.leave();
+        pass(500);
+        assertThat(candidate.told).endsWith("left unconfirmed");
+        assertThat(tree.queue(PATH)).hasSize(2);
+        tree.refuseDeletions(false);
+        tree.refuseReads(path -> false);
+        pass(2_000);
+        assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** The answer to its creation is lost, and it may not list the queue to look for the node. */
+    @Test
+    void oneThatMayNotLookForItsNodeFails() {
+        standing("other"); // so that the election is there
+        var client = client(LEASE);
+        var candidate = new Candidate("a", client);
+        candidate.seat.claim();
+        passUntilQueueOf(2);
+        tree.refuseReads(PATH::equals);
+        client.disconnect();
+        client.reconnect(false);
+        pass(500);
+        assertThat(candidate.told).singleElement().asString().contains("failed", "NoAuth for " + PATH);
+        candidate.seat.leave();
+        pass(100);
+        assertThat(candidate.told).endsWith("left unconfirmed");
+        tree.refuseReads(path -> false);
+        pass(2_000);
+        assertThat(tree.queue(PATH)).hasSize(1);
     }
 
     /** The server keeps the old node for as long as the old session would have lived. */
@@ -353,6 +466,40 @@ class QueueSeatTest {
         assertThat(leader.told).containsExactly("granted");
     }
 
+    /** Every later order was refused, because one was under way, for as long as that leader led. */
+    @Test
+    void aNoteWhoseWithdrawalWasLostIsTakenAwayLater() {
+        var client = client(LEASE.multipliedBy(10));
+        var leader = standing("a", client);
+        standing("b");
+        ask("b"); // which does not get ready
+        client.disconnect();
+        pass(1_500);
+        assertThat(tree.has(PATH + "/successor")).isTrue();
+        client.reconnect(false);
+        pass(LEASE.toMillis());
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(leader.told).containsExactly("granted");
+    }
+
+    @Test
+    void aNoteForALeaderBeforeWhoseWithdrawalWasLostIsTakenAwayLater() {
+        var leader = standing("a");
+        var client = client(LEASE.multipliedBy(10));
+        var second = standing("b", client);
+        ask("c");
+        leader.seat.leave();
+        for (var i = 0; i < 10_000 && !second.told.contains("granted"); i++) {
+            time.run(time.now() + MILLI / 10, () -> {});
+        }
+        assertThat(second.told).endsWith("granted");
+        client.disconnect(); // the withdrawal is under way, and does not arrive any more
+        client.reconnect(false);
+        pass(LEASE.toMillis());
+        assertThat(tree.has(PATH + "/successor")).isFalse();
+        assertThat(second.told).endsWith("granted");
+    }
+
     @Test
     void aNoteForALeaderBeforeConcernsNobody() {
         var leader = standing("a");
@@ -485,8 +632,9 @@ class QueueSeatTest {
         var old = operator.requests().data(PATH + "/successor", null);
         pass(100);
         assertThat(noted(token, "n1", "n2")).isTrue();
-        operator.withdrawNote(old.join());
+        var withdrawn = operator.withdrawNote(old.join());
         pass(100);
+        assertThat(withdrawn).isCompletedExceptionally();
         assertThat(view().note()).isEqualTo("n2");
     }
 
@@ -577,6 +725,7 @@ class QueueSeatTest {
         private final List<Proof> proofs = new ArrayList<>();
         private final ModelTime.ProcessLoop loop = time.new ProcessLoop(random);
         private final QueueSeat seat;
+        private boolean isLetGo;
 
         Candidate(String name, TreeModel.Client client) {
             var config = CandidacyConfig.builder()
@@ -590,7 +739,7 @@ class QueueSeatTest {
                     new ElectionNodes(client, PATH),
                     client.prover(),
                     true,
-                    gone -> {});
+                    gone -> isLetGo = true);
         }
 
         Proof proof() {
@@ -641,6 +790,11 @@ class QueueSeatTest {
         @Override
         public void left() {
             told.add("left");
+        }
+
+        @Override
+        public void leftUnconfirmed() {
+            told.add("left unconfirmed");
         }
 
         @Override

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
 import javax.security.auth.login.Configuration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -180,6 +181,36 @@ class SecurityTest {
             var next = Eventually.eventually("the other leads", PATIENCE, follower::mandate);
             assertThat(next.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
             assertThat(one.election(election).leader()).isPresent(); // its session is open
+        }
+    }
+
+    @Test
+    void whoMayNotReadItsOwnNodeFailsAndLeavesNoneBehind() throws Exception {
+        var unreadable = List.of(new ACL(ZooDefs.Perms.ALL & ~ZooDefs.Perms.READ, ZooDefs.Ids.ANYONE_ID_UNSAFE));
+        var log = new EventLog();
+        try (var client = CuratorFrameworkFactory.builder()
+                        .connectString(SharedServer.get().addresses())
+                        .sessionTimeoutMs(10_000)
+                        .retryPolicy(new RetryNTimes(20, 100))
+                        .aclProvider(acl(path -> path.contains("/le_") ? unreadable : ZooDefs.Ids.OPEN_ACL_UNSAFE))
+                        .build();
+                var administrator = administrator()) {
+            client.start();
+            try (var elections =
+                    ZooKeeperElections.using(client, LentSessionTest.config(), ElectionsConfig.defaults())) {
+                var refused = elections.stand(
+                        election,
+                        CandidacyConfig.builder()
+                                .lease(LEASE.lease())
+                                .listener(log)
+                                .build());
+                Eventually.eventually(
+                        "it has ended", PATIENCE, () -> refused.status().phase() == Phase.CLOSED);
+                assertThat(refused.failure().orElseThrow()).isInstanceOf(AccessRefusedException.class);
+                assertThat(failure(log)).contains("NoAuth").contains("grant");
+                assertThat(administrator.getChildren().forPath(Hands.ROOT + '/' + election))
+                        .isEmpty();
+            }
         }
     }
 
@@ -396,19 +427,23 @@ class SecurityTest {
                 .connectionTimeoutMs(10_000)
                 .retryPolicy(new RetryNTimes(20, 100))
                 .zkClientConfig(config)
-                .aclProvider(new ACLProvider() {
-                    @Override
-                    public List<ACL> getDefaultAcl() {
-                        return ZooDefs.Ids.CREATOR_ALL_ACL;
-                    }
-
-                    @Override
-                    public List<ACL> getAclForPath(String path) {
-                        return getDefaultAcl();
-                    }
-                })
+                .aclProvider(acl(path -> ZooDefs.Ids.CREATOR_ALL_ACL))
                 .build();
         client.start();
         return client;
+    }
+
+    private static ACLProvider acl(Function<String, List<ACL>> ofPath) {
+        return new ACLProvider() {
+            @Override
+            public List<ACL> getDefaultAcl() {
+                return getAclForPath("");
+            }
+
+            @Override
+            public List<ACL> getAclForPath(String path) {
+                return ofPath.apply(path);
+            }
+        };
     }
 }

@@ -121,6 +121,24 @@ class SessionProverTest {
         assertThat(gone.checked).doesNotContain(true);
     }
 
+    /** It ended the mandates of all who led in the session. */
+    @Test
+    void aNodeThatMayNotBeReadIsToldToItsSeatAndTheOthersAreProven() {
+        var refused = new Told(made("/a"));
+        var sound = new Told(made("/b"));
+        tree.refuseReads("/a"::equals);
+        prover.enter(refused, loop);
+        prover.enter(sound, loop);
+        pass(Duration.ofMillis(300));
+        assertThat(sound.checked).contains(true).doesNotContain(false);
+        assertThat(sound.refusals).isEmpty();
+        assertThat(refused.checked).as("of the session, without its node").containsOnly(false);
+        assertThat(refused.refusals).isNotEmpty().allMatch(refusal -> refusal.contains("NoAuth for /a"));
+        tree.refuseReads(path -> false);
+        pass(LEASE);
+        assertThat(refused.checked).endsWith(true);
+    }
+
     @Test
     void aSeatThatThrowsIsToldSoAndHarmsNoOther() {
         var broken = new Told(made("/a"));

@@ -77,8 +77,12 @@ class SessionsTest {
                 var lease = CandidacyConfig.ofLease(Duration.ofSeconds(100 + i));
                 assertThatThrownBy(() -> elections.stand("refused", lease)).isInstanceOf(ElectionException.class);
             }
-            try (var candidacy = elections.stand("held", CandidacyConfig.ofLease(Duration.ofSeconds(5)))) {
+            var held = CandidacyConfig.builder().candidate("once");
+            try (var candidacy =
+                    elections.stand("held", held.lease(Duration.ofSeconds(5)).build())) {
                 Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+                var again = held.lease(Duration.ofSeconds(6)).build();
+                assertThatThrownBy(() -> elections.stand("held", again)).hasMessageContaining("already stands");
             }
             var server = servers.servers().get(0);
             Eventually.eventually(

@@ -19,6 +19,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
@@ -73,6 +74,7 @@ final class TreeModel {
     private final Map<Long, Long> expiries = new HashMap<>();
     private long zxid = 1;
     private boolean deletionsRefused;
+    private Predicate<String> unreadable = path -> false;
 
     private record ZNode(String text, long czxid, int version, long owner, int sequence) {
         private Stat stat() {
@@ -126,6 +128,11 @@ final class TreeModel {
         deletionsRefused = refused;
     }
 
+    /** Takes from all clients the right to read these nodes, and gives it back for all others. */
+    void refuseReads(Predicate<String> of) {
+        unreadable = of;
+    }
+
     // ---------------------------------------------------------------- the server
 
     private List<String> childrenOf(String path) {
@@ -161,6 +168,14 @@ final class TreeModel {
         var node = nodes.get(path);
         if (node == null) {
             throw KeeperException.create(Code.NONODE, path);
+        }
+        return node;
+    }
+
+    private ZNode readable(String path) throws KeeperException {
+        var node = node(path);
+        if (unreadable.test(path)) {
+            throw KeeperException.create(Code.NOAUTH, path);
         }
         return node;
     }
@@ -216,7 +231,7 @@ final class TreeModel {
 
     private void carryOut(Op op) throws KeeperException {
         switch (op.getType()) {
-            case OpCode.check -> node(((CheckVersionRequest) op.toRequestRecord()).getPath());
+            case OpCode.check -> readable(((CheckVersionRequest) op.toRequestRecord()).getPath());
             case OpCode.delete -> {
                 var request = (DeleteRequest) op.toRequestRecord();
                 delete(request.getPath(), request.getVersion());
@@ -260,6 +275,7 @@ final class TreeModel {
         private final Map<Long, CompletableFuture<?>> outstanding = new TreeMap<>();
         private long requests;
         private final List<Runnable> events = new ArrayList<>();
+        private Runnable beforeNextEvent = () -> {};
         private ModelTime.Link up;
         private ModelTime.Link down;
         private long id;
@@ -306,6 +322,11 @@ final class TreeModel {
             reconnect(false);
             up.quicken(5 * MILLI);
             down.quicken(5 * MILLI);
+        }
+
+        /** Does this right before the next watch tells. */
+        void beforeNextEvent(Runnable action) {
+            beforeNextEvent = action;
         }
 
         /** Loses the connection. What is under way may arrive at the server, until there is another. */
@@ -371,13 +392,24 @@ final class TreeModel {
         private void event(Registration of, EventType type) {
             Runnable arrival = () -> {
                 if (of.session() == id) {
-                    of.watcher().process(new WatchedEvent(type, KeeperState.SyncConnected, of.path()));
+                    process(of.watcher(), new WatchedEvent(type, KeeperState.SyncConnected, of.path()));
                 }
             };
             if (connected) {
                 down.send(arrival); // or, if the connection breaks, when the client sets its watches again
             } else {
                 events.add(arrival);
+            }
+        }
+
+        private void process(Watcher watcher, WatchedEvent event) {
+            var before = beforeNextEvent;
+            beforeNextEvent = () -> {};
+            before.run();
+            try {
+                watcher.process(event);
+            } catch (OutOfMemoryError e) {
+                return; // the real client's thread logs it, and goes on
             }
         }
 
@@ -451,14 +483,14 @@ final class TreeModel {
         public CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
             return send(() -> {
                 register(watcher, path, false);
-                return Optional.ofNullable(nodes.get(path)).map(ZNode::stat);
+                return nodes.containsKey(path) ? Optional.of(readable(path).stat()) : Optional.empty();
             });
         }
 
         @Override
         public CompletableFuture<Node> data(String path, @Nullable Watcher watcher) {
             return send(() -> {
-                var node = node(path);
+                var node = readable(path);
                 register(watcher, path, false);
                 return new Node(node.text(), node.stat());
             });
@@ -467,14 +499,16 @@ final class TreeModel {
         @Override
         public CompletableFuture<List<Optional<Node>>> read(List<String> paths) {
             return send(() -> paths.stream()
-                    .map(path -> Optional.ofNullable(nodes.get(path)).map(node -> new Node(node.text(), node.stat())))
+                    .map(path -> Optional.ofNullable(nodes.get(path))
+                            .filter(node -> !unreadable.test(path))
+                            .map(node -> new Node(node.text(), node.stat())))
                     .toList());
         }
 
         @Override
         public CompletableFuture<Children> children(String path, @Nullable Watcher watcher) {
             return send(() -> {
-                var node = node(path);
+                var node = readable(path);
                 register(watcher, path, true);
                 var names = new ArrayList<>(childrenOf(path));
                 if (planted == Planted.LISTINGS_BEGIN_WITH_THE_SECOND
