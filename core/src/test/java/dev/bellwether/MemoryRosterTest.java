@@ -373,6 +373,25 @@ class MemoryRosterTest {
         assertThat(failures).isEmpty();
     }
 
+    @Test
+    void whatAListenerThrowsIsCountedForThePartitionThatItHeardOf() throws InterruptedException {
+        var failed = new CopyOnWriteArrayList<String>();
+        var counting = ElectionsConfig.builder().metrics(new Metrics() {
+            @Override
+            public void callbackFailed(String election, String candidate, Throwable thrown) {
+                failed.add(election);
+            }
+        });
+        try (var elections = Elections.connect(uri, counting.build())) {
+            var config = config().partitions(2).roles(2).listener(event -> {
+                throw new IllegalStateException("planted");
+            });
+            elections.roster("pricing", config.build());
+            await("both", () -> failed.size() >= 2);
+            assertThat(failed).containsExactlyInAnyOrder("pricing[0]", "pricing[1]");
+        }
+    }
+
     /** Lets a task throw this after its mandate has ended. */
     private void failWhileClosing(Exception failure) throws InterruptedException {
         var runs = new CountDownLatch(1);

@@ -197,8 +197,8 @@ final class LeaderTopic {
 
     /**
      * The topic is another one than before. Brokers with {@code auto.create.topics.enable} make one by themselves as
-     * soon as anybody asks for it, with settings of theirs: it is given ours, as soon as they are known. A broker may not
-     * know it yet, or show what was set on the one that was deleted: so it is looked at for a while.
+     * soon as anybody asks for it, with settings of theirs: it is given ours, as soon as they are known. A broker may
+     * not know it yet, or show what was set on the one that was deleted: so it is looked at for a while.
      */
     void replaced() {
         isRefused.set(false);

@@ -48,7 +48,7 @@ public final class BellwetherMeters implements Metrics {
     /** Of how many infrastructures, that this process holds elections on, there is no answer. */
     public static final String OUTAGES = "bellwether.outages";
 
-    private static final Pattern PARTITION = Pattern.compile("\\[\\d+]$");
+    private static final Pattern PARTITION = Pattern.compile("\\[([\\w-]+/)?\\d+]$");
 
     private final MeterRegistry registry;
     private final Map<String, ElectionMeters> elections = new ConcurrentHashMap<>();

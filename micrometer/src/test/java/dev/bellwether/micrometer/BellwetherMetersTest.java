@@ -90,7 +90,7 @@ class BellwetherMetersTest {
     @Test
     void whatThePartitionsOfARosterDoIsAddedUpUnderItsName() {
         meters.termBegan("prices[0]", "one", 5);
-        meters.termBegan("prices[17]", "one", 6);
+        meters.termBegan("prices[b/17]", "one", 6); // of another group
         assertThat(registry.get(BellwetherMeters.LEADING)
                         .tag("election", "prices[]")
                         .gauge()

@@ -108,7 +108,7 @@ final class RosterCallbacks {
                         },
                         (failed, queuedNanos) -> {
                             if (failed != null) {
-                                metrics.callbackFailed(standing.roster(), standing.member(), failed);
+                                metrics.callbackFailed(standing.election(partition), standing.member(), failed);
                                 Quietly.run(() -> log.error(
                                         "the listener of {} of roster \"{}\" failed on {}; nothing else changes",
                                         standing.member(),
