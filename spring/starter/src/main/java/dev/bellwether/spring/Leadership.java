@@ -67,9 +67,9 @@ final class Leadership implements LeadershipListener {
         stood.complete(candidacy);
     }
 
-    /** Before we stand: stops what runs although nobody has begun to lead here. */
+    /** Before we stand: stops what runs although nobody has begun to lead here. Fails if one does not stop. */
     void stopBeans() {
-        asOurs(() -> beans.stop(this::await));
+        asOurs(() -> beans.stop(this::await, false));
     }
 
     /** The context stops, on this thread: nothing is to be started any more. */
@@ -167,7 +167,7 @@ final class Leadership implements LeadershipListener {
 
     private void end() {
         try {
-            beans.stop(this::await);
+            beans.stop(this::await, true);
         } finally {
             await("a call of a @LeaderOnly method", calls::awaitNone);
         }

@@ -4,6 +4,7 @@ import dev.bellwether.Mandate;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -20,6 +21,7 @@ import org.springframework.context.SmartLifecycle;
  */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
+    private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Waits for something to end. */
     @FunctionalInterface
@@ -84,10 +86,12 @@ final class LedBeans {
         mayWork = true;
     }
 
+    /** Starts all, one after the other; then fails as the first that did not start. */
     void start(Mandate mandate) {
+        var failures = new Failures();
         for (var bean : ascending) {
             if (closing || !mandate.isValid()) {
-                return;
+                break;
             }
             try {
                 mayWork = true;
@@ -96,12 +100,19 @@ final class LedBeans {
                 }
             } catch (RuntimeException e) {
                 log.error("{} did not start under {}", bean, mandate, e);
+                failures.add(e);
             }
         }
+        failures.throwFirst();
     }
 
-    /** Stops all that run, one after the other, and waits for each. */
-    void stop(Waiting waiting) {
+    /**
+     * Stops all that run, one after the other, and waits for each; then fails as the first whose stop failed.
+     *
+     * @param insists whether to wait also until one whose stop failed runs no more
+     */
+    void stop(Waiting waiting, boolean insists) {
+        var failures = new Failures();
         for (var i = ascending.size() - 1; i >= 0; i--) {
             var bean = ascending.get(i);
             try {
@@ -110,11 +121,16 @@ final class LedBeans {
                 }
             } catch (RuntimeException e) {
                 log.error("{} did not stop", bean, e);
+                failures.add(e);
+                if (insists) {
+                    waiting.until(bean, new StoppedAgain(bean));
+                }
             }
         }
         if (!closing) {
             mayWork = false;
         }
+        failures.throwFirst();
     }
 
     /**
@@ -134,6 +150,53 @@ final class LedBeans {
         var stopped = new CountDownLatch(1);
         smart.stop(stopped::countDown);
         waiting.until(bean, patience -> stopped.await(patience.toNanos(), TimeUnit.NANOSECONDS));
+    }
+
+    /** One whose stop failed is told again, once a second, until it does not run. */
+    private static final class StoppedAgain implements Work {
+        private final Lifecycle bean;
+        private long toldNanos = System.nanoTime();
+
+        private StoppedAgain(Lifecycle bean) {
+            this.bean = bean;
+        }
+
+        @Override
+        public boolean endsWithin(Duration patience) throws InterruptedException {
+            TimeUnit.NANOSECONDS.sleep(patience.toNanos());
+            if (bean.isRunning() && System.nanoTime() - toldNanos >= AGAIN_NANOS) {
+                toldNanos = System.nanoTime();
+                try {
+                    tell();
+                } catch (RuntimeException e) {
+                    log.debug("{} did not stop again", bean, e);
+                }
+            }
+            return !bean.isRunning();
+        }
+
+        private void tell() {
+            if (bean instanceof SmartLifecycle smart) {
+                smart.stop(() -> {}); // whether it runs is seen
+            } else {
+                bean.stop();
+            }
+        }
+    }
+
+    /** What happens to some does not keep the others from starting or stopping, and is told at the end. */
+    private static final class Failures {
+        private Optional<RuntimeException> first = Optional.empty();
+
+        void add(RuntimeException failure) {
+            first = first.or(() -> Optional.of(failure));
+        }
+
+        void throwFirst() {
+            first.ifPresent(failure -> {
+                throw failure;
+            });
+        }
     }
 
     private static int phase(Lifecycle bean) {

@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
@@ -177,6 +178,68 @@ class LeadingTest {
                         }
                     });
         }
+    }
+
+    @Test
+    void theSeatWaitsForABeanWhoseStopFailsUntilItRunsNoMore() {
+        var uri = "memory:" + UUID.randomUUID();
+        var failures = new AtomicInteger();
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.billing.stand-down-budget=40s")
+                    .withBean(Metrics.class, () -> counting(failures))
+                    .withUserConfiguration(Failing.class)
+                    .run(context -> {
+                        var bean = context.getBean("first", Part.class);
+                        var candidacy = context.getBean(Candidacies.class).of("billing");
+                        Eventually.eventually("it runs", Contexts.PATIENCE, bean::isRunning);
+                        var fails = new AtomicBoolean(true);
+                        var told = new AtomicInteger();
+                        bean.onStop = () -> {
+                            told.incrementAndGet();
+                            if (fails.get()) {
+                                throw new IllegalStateException("planted");
+                            }
+                        };
+                        try (var successor = others.stand("billing")) {
+                            candidacy.standDown();
+                            Eventually.eventually("it is told again", Contexts.PATIENCE, () -> told.get() > 1);
+                            assertThat(successor.await(Duration.ofMillis(300)))
+                                    .as("it runs still")
+                                    .isEmpty();
+                            fails.set(false);
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                            assertThat(bean.isRunning()).isFalse();
+                            Eventually.eventually("it is counted", Contexts.PATIENCE, () -> failures.get() == 1);
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void aBeanThatDoesNotStartIsCountedAndTheOthersDo() {
+        var failures = new AtomicInteger();
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID(), "first.fails=true")
+                .withBean(Metrics.class, () -> counting(failures))
+                .withUserConfiguration(Failing.class)
+                .run(context -> {
+                    Eventually.eventually("it is counted", Contexts.PATIENCE, () -> failures.get() == 1);
+                    assertThat(context.getBean("second", Part.class).isRunning())
+                            .isTrue();
+                });
+    }
+
+    private static Metrics counting(AtomicInteger failures) {
+        return new Metrics() {
+            @Override
+            public void callbackFailed(String election, String candidate, Throwable thrown) {
+                failures.incrementAndGet();
+            }
+        };
     }
 
     @Test
@@ -702,6 +765,28 @@ class LeadingTest {
         @Override
         public int getPhase() {
             return phase;
+        }
+    }
+
+    static class Failing {
+        @Bean
+        @LeaderOnly("billing")
+        Part first(@Value("${first.fails:false}") boolean fails) {
+            return new Part("first", 1, new Story()) {
+                @Override
+                public void start() {
+                    if (fails) {
+                        throw new IllegalStateException("planted");
+                    }
+                    super.start();
+                }
+            };
+        }
+
+        @Bean
+        @LeaderOnly("billing")
+        Part second() {
+            return new Part("second", 2, new Story());
         }
     }
 
