@@ -51,7 +51,7 @@ final class CoalescedRequest<T> {
     private CompletionStage<T> asked() {
         try {
             return question.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // out of memory, too: the next question is put anyway
             return CompletableFuture.failedFuture(e);
         }
     }

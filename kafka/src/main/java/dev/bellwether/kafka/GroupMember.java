@@ -184,12 +184,14 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
                 owner.get().learnt(nowStanding);
             }
         } else {
+            held = -1;
             candidates = List.of();
         }
     }
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+        joined = true; // whichever assignor the group has agreed on
         var assigned = consumer;
         if (partitions.contains(partition) && assigned != null) {
             assigned.pause(List.of(partition)); // nothing is fetched: the journal is read elsewhere, by one for all
@@ -210,6 +212,7 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
     public void onPartitionsLost(Collection<TopicPartition> partitions) {
         if (partitions.contains(partition)) {
             owns = false;
+            held = -1;
             owner.get().lost();
         }
     }

@@ -140,13 +140,13 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
 
     private void ask(Runnable wish) {
         asked.add(wish);
-        if (asked.size() > 1) {
-            return;
-        }
-        loop.execute(
+        loop.execute( // also if others wait already: their turn may have been lost for lack of memory
                 () -> { // behind all that is asked in this turn
                     var batch = List.copyOf(asked);
                     asked.clear();
+                    if (batch.isEmpty()) {
+                        return;
+                    }
                     if (!started) {
                         started = true;
                         arbiter.opened(this);

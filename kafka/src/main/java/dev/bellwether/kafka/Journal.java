@@ -106,7 +106,11 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     void join(String election, Reader reader) {
-        readers.computeIfAbsent(election, name -> new CopyOnWriteArrayList<>()).add(reader);
+        readers.compute(election, (name, list) -> { // in one step: another may be leaving
+            var all = list == null ? new CopyOnWriteArrayList<Reader>() : list;
+            all.add(reader);
+            return all;
+        });
         var error = alien;
         if (error != null) {
             reader.failed(error);

@@ -561,7 +561,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
         var assigned = consumer;
-        if (assigned == null || partitions.isEmpty()) {
+        if (assigned == null) {
+            return;
+        }
+        access.answered();
+        if (partitions.isEmpty()) {
             return;
         }
         if (journal) {
@@ -575,7 +579,6 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             lookedNanos = System.nanoTime() - LOOK_NANOS; // there are more than there should be
         }
         given = true;
-        access.answered();
         owned.addAll(numbers);
         observer.assigned(numbers);
     }

@@ -339,7 +339,11 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     @Override
     public Watch watch(RecordKey key, java.util.function.Consumer<Found> heard) {
         var name = LogKey.name(key);
-        watchers.computeIfAbsent(name, absent -> new CopyOnWriteArrayList<>()).add(heard);
+        watchers.compute(name, (same, list) -> { // in one step: another may be leaving
+            var all = list == null ? new CopyOnWriteArrayList<java.util.function.Consumer<Found>>() : list;
+            all.add(heard);
+            return all;
+        });
         return () -> watchers.computeIfPresent(name, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
     }
 

@@ -85,7 +85,8 @@ final class RosterGroups {
             return Optional.empty();
         }
         var name = id.substring(before.length(), id.length() - after.length());
-        return name.contains(".") ? Optional.empty() : Optional.of(name); // else it is of a roster with a longer name
+        // else it is of a roster with a longer name, or of an election
+        return name.contains(".") || name.contains("~") ? Optional.empty() : Optional.of(name);
     }
 
     private static RosterState state(

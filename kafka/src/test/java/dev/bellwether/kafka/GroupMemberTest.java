@@ -79,6 +79,25 @@ class GroupMemberTest implements Group.Owner, JournalClient {
     }
 
     @Test
+    void whoHasLostTheSeatComesNoMoreBeforeThoseOfHigherPriority() {
+        assign(0);
+        member.assigned(true, 5, 0, List.of());
+        assertThat(member.membership().held()).isEqualTo(5);
+        member.onPartitionsLost(partitions(0));
+        assertThat(member.membership().held()).isEqualTo(-1);
+        member.assigned(true, 6, 0, List.of());
+        member.assigned(false, 7, 0, List.of());
+        assertThat(member.membership().held()).isEqualTo(-1);
+    }
+
+    @Test
+    void whoIsAMemberByAnyAssignorHasJoined() {
+        assertThat(member.joined()).isFalse();
+        assign();
+        assertThat(member.joined()).isTrue();
+    }
+
+    @Test
     void whatIsOwnedIsPausedSoThatThePollsFetchNothing() {
         assign(0);
         assertThat(consumer().paused()).isEqualTo(java.util.Set.copyOf(partitions(0)));
