@@ -76,6 +76,9 @@ public sealed interface RelayEvent {
      */
     record NotServed(int shard, String leader) implements RelayEvent {}
 
+    /** After {@link NotServed}: we stand by, and the relay that leads serves our table. */
+    record Served(int shard, String leader) implements RelayEvent {}
+
     /** No election is possible, because its infrastructure does not answer; we try again after a while. */
     record Waiting(int shard, ElectionException cause) implements RelayEvent {}
 

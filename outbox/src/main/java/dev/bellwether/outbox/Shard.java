@@ -56,6 +56,7 @@ final class Shard {
     private boolean hasProgressTopic;
     private volatile Following following;
     private Following served;
+    private Following missed; // told that it does not serve our table
     private final BlockedRecords blocked;
     private volatile boolean writesBlocked = true;
     private volatile boolean led;
@@ -85,6 +86,7 @@ final class Shard {
         this.relay = relay;
         following = new Following(relay, System.nanoTime());
         served = following;
+        missed = following;
         size = newSize();
         progress = config.progress();
         brokersDue = new Due(config.haltRetry().toNanos());
@@ -433,22 +435,33 @@ final class Shard {
             return;
         }
         var patience = config.standDownAfter().plus(config.lease().multipliedBy(2));
+        boolean serves;
         try (var lent = lend()) {
             var connection = lent.connection();
             var tables = Store.of(connection, config.table());
-            if (OutboxSchema.exists(connection, config.table().relay())
+            serves = OutboxSchema.exists(connection, config.table().relay())
                     && tables.tenant(connection, number)
                             .filter(now.leader()::equals)
-                            .isPresent()) {
-                served = now;
-                return;
-            }
+                            .isPresent();
         } catch (SQLException | RuntimeException e) {
             LOG.debug("outbox {}: it is not known who serves shard {}", config.name(), number, e);
             return;
         }
-        if (System.nanoTime() - now.sinceNanos() > patience.toNanos()) {
-            served = now; // told once
+        if (serves) {
+            var wasMissed = !missed.equals(served);
+            served = now;
+            missed = now;
+            if (wasMissed) {
+                LOG.info(
+                        "outbox {}: {} serves shard {} of table {}",
+                        config.name(),
+                        now.leader(),
+                        number,
+                        config.table().name());
+                emit(new RelayEvent.Served(number, now.leader()));
+            }
+        } else if (!now.equals(missed) && System.nanoTime() - now.sinceNanos() > patience.toNanos()) {
+            missed = now; // told once
             LOG.error(
                     "outbox {}: {} leads shard {}, and has not touched table {} for {} s. It serves another table"
                             + " under the same name, or does not reach this database. Nothing is published from this"

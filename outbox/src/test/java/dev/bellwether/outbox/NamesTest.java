@@ -91,6 +91,12 @@ class NamesTest {
                     .standDownAfter(Duration.ofMillis(100)));
             var told = stage.await(RelayEvent.NotServed.class);
             assertThat(told.leader()).isEqualTo("first");
+
+            try (var connection = stage.connect()) {
+                var claim = new Store.Claim(stage.config(more -> more).name(), 0, 1, "first", false);
+                Store.of(connection, second).acquire(connection, claim);
+            }
+            assertThat(stage.await(RelayEvent.Served.class).leader()).isEqualTo("first");
         }
     }
 

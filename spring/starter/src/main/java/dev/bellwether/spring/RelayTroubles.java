@@ -19,6 +19,9 @@ final class RelayTroubles implements Consumer<RelayEvent> {
                 || event instanceof RelayEvent.LeaderRevoked
                 || event instanceof RelayEvent.LeaderFenced) {
             troubles.computeIfPresent(event.shard(), (shard, known) -> isPermanent(known) ? known : null);
+        } else if (event instanceof RelayEvent.Served) {
+            troubles.computeIfPresent(
+                    event.shard(), (shard, known) -> known instanceof RelayEvent.NotServed ? null : known);
         }
     }
 
