@@ -134,12 +134,23 @@ public final class Browser implements AutoCloseable {
     /** Waits until an expression is true on the page. */
     public void await(String expression) throws Exception {
         var until = System.nanoTime() + PATIENCE.toNanos();
-        while (!evaluate("Boolean(" + expression + ")").asBoolean()) {
+        while (!isTrue(expression)) {
             if (System.nanoTime() - until > 0) {
                 throw new AssertionError("it never came true that " + expression + "; the page says: "
                         + evaluate("document.body.innerText").asText());
             }
             TimeUnit.MILLISECONDS.sleep(20);
+        }
+    }
+
+    private boolean isTrue(String expression) throws Exception {
+        try {
+            return evaluate("Boolean(" + expression + ")").asBoolean();
+        } catch (IllegalStateException e) {
+            if (String.valueOf(e.getMessage()).contains("navigated")) {
+                return false; // the page is loading again
+            }
+            throw e;
         }
     }
 

@@ -37,6 +37,7 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
     private volatile boolean polling;
     private boolean owns;
     private boolean joined;
+    private boolean admitted;
     private int held = -1;
     private long stoodMillis;
     private long nudges;
@@ -72,6 +73,11 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
     @Override
     public boolean joined() {
         return joined;
+    }
+
+    /** Returns whether the group has taken us in, whichever assignor it has agreed on. */
+    boolean admitted() {
+        return admitted;
     }
 
     @Override
@@ -147,6 +153,7 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
         consumer = null;
         owns = false;
         joined = false;
+        admitted = false;
         held = -1;
         candidates = List.of();
         if (closing != null) {
@@ -191,7 +198,7 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-        joined = true; // whichever assignor the group has agreed on
+        admitted = true;
         var assigned = consumer;
         if (partitions.contains(partition) && assigned != null) {
             assigned.pause(List.of(partition)); // nothing is fetched: the journal is read elsewhere, by one for all

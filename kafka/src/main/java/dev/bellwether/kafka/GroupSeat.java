@@ -274,7 +274,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             await(CATCHING_UP);
         } else {
             member.poll(machine.untilNextTurn());
-            if (member.joined()
+            if (member.admitted()
                     && loop.clock().nanos() - refusedNanos
                             > standing.config().lease().toNanos()) {
                 joining.answered(); // else a heartbeat would have been refused by now

@@ -91,10 +91,10 @@ class GroupMemberTest implements Group.Owner, JournalClient {
     }
 
     @Test
-    void whoIsAMemberByAnyAssignorHasJoined() {
-        assertThat(member.joined()).isFalse();
+    void whoIsAMemberByAnyAssignorIsAdmitted() {
+        assertThat(member.admitted()).isFalse();
         assign();
-        assertThat(member.joined()).isTrue();
+        assertThat(member.admitted()).isTrue();
     }
 
     @Test
