@@ -139,22 +139,31 @@ final class LeaderTopic {
     }
 
     /**
-     * A record could not be written, or the end of the topic is not known: if the topic is gone, create it again, but
-     * look not more than once a second.
+     * A record could not be written, or the end of the topic is not known: if the topic is gone, create it again, or
+     * tell that we are not to; but look not more than once a second.
      */
     // nobody waits: what matters is whether the next request succeeds
     @SuppressWarnings("FutureReturnValueIgnored")
     void missed(Throwable error) {
         var now = System.nanoTime();
         var last = repairedNanos.get();
-        if (settings.createTopic() && now - last >= REPAIR_NANOS && repairedNanos.compareAndSet(last, now)) {
+        if (now - last >= REPAIR_NANOS && repairedNanos.compareAndSet(last, now)) {
             log.debug("a request to topic {} failed; looking for the topic", settings.topic(), error);
             admin.ask(client -> client.describeTopics(List.of(settings.topic())).allTopicNames())
                     .whenComplete((found, missing) -> {
                         if (missing == null) {
                             isRefused.set(false);
                         } else if (cause(missing) instanceof UnknownTopicOrPartitionException) {
-                            createAgain();
+                            if (settings.createTopic()) {
+                                createAgain();
+                            } else if (isRefused.compareAndSet(false, true)) {
+                                log.warn(
+                                        "topic {} is gone, and {} is false. Nobody can be elected until it is there:"
+                                                + " have it created by\n  {}",
+                                        settings.topic(),
+                                        Settings.CREATE_TOPIC,
+                                        command());
+                            }
                         }
                     });
         }

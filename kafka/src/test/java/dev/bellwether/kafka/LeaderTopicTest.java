@@ -1,5 +1,7 @@
 package dev.bellwether.kafka;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeConfigsResult;
@@ -97,6 +100,33 @@ class LeaderTopicTest {
             return new DescribeConfigsResult(
                     Map.of(resource(topic), shown.thenApply(found -> found.get(resource(before))))) {};
         }));
+    }
+
+    @Test
+    void whoIsNotToCreateItTellsOnceThatItIsGone() {
+        var looks = new AtomicInteger();
+        var counting = (Admin) Proxy.newProxyInstance(
+                Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
+                    looks.addAndGet(method.getName().equals("describeTopics") ? 1 : 0);
+                    return method.invoke(admin, arguments);
+                });
+        var leaders = new LeaderTopic(
+                Settings.of(Map.of(
+                        "bootstrap.servers",
+                        SharedCluster.get().bootstrap(),
+                        "topic",
+                        topic,
+                        Settings.CREATE_TOPIC,
+                        "false")),
+                new AdminConnection(() -> counting));
+        try (var log = new LogSaid()) {
+            Eventually.eventually("it is looked for", PATIENCE, () -> {
+                leaders.missed(new IllegalStateException("planted"));
+                return looks.get() >= 4;
+            });
+            assertThat(log.warnings(topic)).hasSize(1);
+            assertThat(log.text()).contains("--create --topic " + topic);
+        }
     }
 
     /** The first such question of this client is answered so. */
