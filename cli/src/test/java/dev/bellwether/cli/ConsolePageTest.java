@@ -9,6 +9,7 @@ import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
+import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -320,6 +321,7 @@ class ConsolePageTest {
         browser.await("document.body?.innerText.includes('40 of 40 elections, 0 vacant')");
         browser.evaluate(row("tenant-00") + ".focus()");
         for (var i = 0; i < 30; i++) {
+            browser.await("document.activeElement.dataset.name === 'tenant-%02d'".formatted(i));
             browser.press("ArrowDown", 40);
         }
         browser.await("document.activeElement.dataset.name === 'tenant-30'");
@@ -344,6 +346,25 @@ class ConsolePageTest {
         browser.await("document.activeElement.dataset.name === 'tenant-40'");
         browser.press("ArrowDown", 40);
         browser.await("document.activeElement.dataset.name === 'tenant-00'"); // vacant ones come first
+    }
+
+    /** What is off has no focus; a keyboard's user would begin at the top again after each silence. */
+    @Test
+    void whatHadTheFocusHasItAgainWhenTheConsoleAnswersAgain() throws Exception {
+        var on = Commands.uri(folder);
+        try (var there = Elections.connect(on)) {
+            await(stand(there, "silent", "ann"));
+            var console = process(on, Ports.free());
+            open(addressOf(console));
+            browser.await(state("silent") + ".startsWith('ann, token 1')");
+            browser.evaluate(row("silent") + ".focus()");
+
+            ProcessReaper.signal("STOP", console.pid());
+            browser.await("document.activeElement === document.body");
+            ProcessReaper.signal("CONT", console.pid());
+
+            browser.await("document.activeElement.dataset.name === 'silent'");
+        }
     }
 
     private Candidacy stand(String election, String id) {

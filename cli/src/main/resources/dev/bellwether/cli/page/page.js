@@ -254,7 +254,7 @@ function freshen() {
   const stale = over || (!connected && silent > 1500) || silent > SILENCE;
   store.stoppedAt = stale ? heardAt : undefined;
   document.body.classList.toggle('stale', stale);
-  $('main').disabled = stale;
+  switchOff(stale);
   const asOf = heardTime.toLocaleTimeString();
   const silentBackend = Boolean(store.one(shown === 'outbox' ? 'outbox-answer' : 'backend')?.complaint);
   text($('live'), over ? `ended at ${asOf}` : stale ? `no connection: as of ${asOf}` : silentBackend ? `the ${shown === 'outbox' ? 'database' : 'backend'} does not answer`
@@ -263,6 +263,23 @@ function freshen() {
   text($('ended'), over ? `The command that served this page has ended. You see how things stood at ${asOf}.`
     : `The command that serves this page does not answer. You see how things stood at ${asOf}. Trying again.`);
   $('ended').hidden = !stale;
+}
+
+let focused;
+
+/** What is off loses the focus. It has it again when it is on, unless somebody has put it elsewhere. */
+function switchOff(off) {
+  const main = $('main');
+  if (off && !main.disabled) {
+    focused = main.contains(document.activeElement) ? document.activeElement : undefined;
+  }
+  main.disabled = off;
+  if (!off && focused) {
+    if (document.activeElement === document.body) {
+      focused.focus({ preventScroll: true });
+    }
+    focused = undefined;
+  }
 }
 
 const still = matchMedia('(prefers-reduced-motion: reduce)');
