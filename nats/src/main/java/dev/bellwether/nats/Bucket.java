@@ -32,6 +32,7 @@ import org.slf4j.LoggerFactory;
 record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
     private static final Logger log = LoggerFactory.getLogger(Bucket.class);
     private static final int STREAM_NOT_FOUND = 10059;
+    private static final int SUBJECTS_OVERLAP = 10065;
     private static final int NAME_IN_USE = 10058;
     /** Of a domain that is one server, behind a cluster. */
     private static final int NOT_CLUSTERED = 10074;
@@ -90,7 +91,9 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                 return new Bucket(found.getMaxAge(), found.getReplicas(), found.getAllowMessageTtl(), created(info));
             } catch (JetStreamApiException e) {
                 // one that another process makes at the moment is in use for who makes it, and not found by who asks
-                var again = e.getErrorCode() >= 500 || e.getApiErrorCode() == STREAM_NOT_FOUND;
+                var again = e.getErrorCode() >= 500
+                        || e.getApiErrorCode() == STREAM_NOT_FOUND
+                        || e.getApiErrorCode() == SUBJECTS_OVERLAP; // it may be that one
                 if (System.nanoTime() - end > 0 || !again) {
                     throw refused(client, e);
                 }
