@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -39,15 +40,15 @@ class RosterGroupsTest {
     }
 
     private static void awaitAll(RosterProcess... group) {
-        Eventually.eventually("a group leads every role", PATIENCE, () -> {
+        RosterProcess.eventually("a group leads every role", PATIENCE, List.of(group), () -> {
             var led = new TreeSet<Integer>();
             for (var member : group) {
                 if (member.roles().isEmpty()) {
-                    return false; // it has no share yet
+                    return Optional.empty(); // it has no share yet
                 }
                 led.addAll(member.roles());
             }
-            return led.size() == ROLES;
+            return led.size() == ROLES ? Optional.of(led) : Optional.empty();
         });
     }
 

@@ -2,12 +2,15 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.RosterMode;
 import dev.bellwether.fixtures.ChildProcess;
+import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /** A {@link RosterContender} in a process of its own. Thread-safe. */
 final class RosterProcess implements AutoCloseable {
@@ -46,6 +49,18 @@ final class RosterProcess implements AutoCloseable {
                 group,
                 Integer.toString(setting.partitions),
                 Integer.toString(setting.roles));
+    }
+
+    /** Waits until there is a value; if it was in vain, tells what the members said, and prints what they do. */
+    static <T> T eventually(String what, Duration patience, List<RosterProcess> members, Supplier<Optional<T>> value) {
+        try {
+            return Eventually.eventually(what, patience, value);
+        } catch (AssertionError e) {
+            var said = members.toString();
+            members.forEach(member -> member.child.tellThreads());
+            members.forEach(member -> System.out.println(member.id + ":\n" + String.join("\n", member.words())));
+            throw new AssertionError(e.getMessage() + "; " + said, e);
+        }
     }
 
     private synchronized void said(String line) {
@@ -142,6 +157,11 @@ final class RosterProcess implements AutoCloseable {
 
     void resume() {
         child.thaw();
+    }
+
+    @Override
+    public String toString() {
+        return id + " leads " + roles().size() + " roles, said " + words() + " and complained " + child.complaints();
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.bellwether.testkit.Never;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -63,21 +64,12 @@ class RosterProcessesTest {
      * which it is so.
      */
     private long settled(int roles) {
-        return Eventually.eventually(
-                "all is led and shared evenly, not "
-                        + members.stream().map(RosterProcessesTest::partitions).toList(),
-                PATIENCE,
-                () -> {
-                    var led = members.stream()
-                            .mapToInt(member -> member.roles().size())
-                            .sum();
-                    var shares = members.stream()
-                            .mapToLong(RosterProcessesTest::partitions)
-                            .summaryStatistics();
-                    return led == roles && shares.getMax() - shares.getMin() <= 1
-                            ? java.util.Optional.of(now())
-                            : java.util.Optional.empty();
-                });
+        return RosterProcess.eventually("all is led and shared evenly", PATIENCE, members, () -> {
+            var led = members.stream().mapToInt(member -> member.roles().size()).sum();
+            var shares =
+                    members.stream().mapToLong(RosterProcessesTest::partitions).summaryStatistics();
+            return led == roles && shares.getMax() - shares.getMin() <= 1 ? Optional.of(now()) : Optional.empty();
+        });
     }
 
     /** Returns an instant up to which it is known who led what. */
