@@ -3,6 +3,7 @@ package dev.bellwether.examples;
 import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.UnavailableException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -70,8 +71,15 @@ public final class Pricing {
      */
     public static void main(String[] args) throws IOException, InterruptedException {
         if (args.length == 5) {
-            publish(args[0], args[1], Layout.valueOf(args[2]), args[3], Duration.ofMillis(Long.parseLong(args[4])));
-            return;
+            var session = Duration.ofMillis(Long.parseLong(args[4]));
+            while (true) {
+                try {
+                    publish(args[0], args[1], Layout.valueOf(args[2]), args[3], session);
+                    return;
+                } catch (UnavailableException e) {
+                    System.err.println(e.getMessage() + "; trying again");
+                }
+            }
         }
         var session = Duration.ofMillis(args.length > 1 ? Long.parseLong(args[1]) : 2_000);
         for (var layout : Layout.values()) {
@@ -236,7 +244,7 @@ public final class Pricing {
                             layout.name(),
                             group,
                             Long.toString(session.toMillis()))
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start();
             var reader = new Thread(() -> read(number, feed), "publisher-" + number);
             reader.setDaemon(true);
