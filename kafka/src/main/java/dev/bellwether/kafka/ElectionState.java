@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param state who claimed
  * @param author whose the last claim is; null if nobody claimed
- * @param base what was added to the offset of the last claim to make its token
+ * @param base the most that was ever added to the offset of a claim to make its token
  * @param standDownToken the mandate that was last ordered to stand down
  * @param readNanos when the last record was read
  */

@@ -39,8 +39,16 @@ record Entry(What what, String election, Fields fields) {
 
     private static final String WHAT = "what";
 
+    /**
+     * Who lost the seat may tell of its claim when others have led since, and compaction keeps what is told last. By
+     * that, and by its offset, whoever comes late must know all tokens before. So what is added to the offset is part
+     * of the key, and so is a token that was chosen.
+     */
     byte[] key() {
-        return (what.family + ':' + election).getBytes(StandardCharsets.UTF_8);
+        var added = fields.number("base");
+        var chosen = fields.number("chosen");
+        var of = what.family.equals(What.CLAIM.family) && (added > 0 || chosen > 0) ? "." + added + '.' + chosen : "";
+        return (what.family + of + ':' + election).getBytes(StandardCharsets.UTF_8);
     }
 
     byte[] value() {
@@ -55,10 +63,11 @@ record Entry(What what, String election, Fields fields) {
             return Optional.empty();
         }
         var name = new String(key, StandardCharsets.UTF_8);
+        var end = name.indexOf(':');
         var fields = Fields.parse(value);
         for (var what : What.values()) {
-            if (what.name().equals(fields.text(WHAT)) && name.startsWith(what.family + ':')) {
-                return Optional.of(new Entry(what, name.substring(what.family.length() + 1), fields));
+            if (what.name().equals(fields.text(WHAT)) && end > 0 && name.startsWith(what.family)) {
+                return Optional.of(new Entry(what, name.substring(end + 1), fields));
             }
         }
         return Optional.empty();

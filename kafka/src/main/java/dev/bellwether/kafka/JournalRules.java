@@ -85,8 +85,8 @@ final class JournalRules {
         var claims = entry.what() == Entry.What.CLAIM;
         var nonce = fields.text("nonce");
         var lease = fields.number("lease");
-        var chosen = fields.number("token"); // in a claim, unless the offset makes it
-        var token = claims && chosen == 0 ? fields.number("base") + offset + 1 : chosen;
+        var told = fields.number("token"); // in a claim, unless the offset makes it
+        var token = claims && told == 0 ? fields.number("base") + offset + 1 : told;
         var claim = new SeatClaim(nonce, fields.text("instance"), token, nowNanos + lease, false);
         switch (entry.what()) {
             case CLAIM -> seat.claimed(claim, nowNanos);
@@ -99,9 +99,9 @@ final class JournalRules {
                 && (author == null || !author.nonce().equals(nonce))) {
             var since = claims ? at : Instant.ofEpochMilli(fields.number("since"));
             author = new Author(nonce, fields.text("candidate"), since, Duration.ofNanos(lease), fields.metadata());
-            base = fields.number("base");
             listed = true;
         }
+        base = Math.max(base, fields.number("base")); // of all: compaction may have taken the last of another base
     }
 
     /** Returns whether the lease of the last claimant has run out, but once only for each time that it does. */

@@ -19,6 +19,7 @@ final class OwnClaim {
     private final Standing standing;
     private final String nonce;
     private final long base;
+    private final long chosen;
     private final TreeMap<Long, Moment> unread = new TreeMap<>();
     private long token;
     private long sinceMillis;
@@ -27,12 +28,14 @@ final class OwnClaim {
     /**
      * Begins a claim; the number tells it from the others of the candidacy.
      *
-     * @param token the one to be granted with; 0 if the offset makes it
+     * @param base what is added to its offset
+     * @param chosen the token to be granted with; 0 if the offset makes it
      */
-    OwnClaim(Standing standing, int number, long base, long token) {
+    OwnClaim(Standing standing, int number, long base, long chosen) {
         this.standing = standing;
         this.base = base;
-        this.token = token;
+        this.chosen = chosen;
+        token = chosen;
         nonce = standing.instance() + '-' + number + '-' + UUID.randomUUID(); // a copy of this process counts as we do
     }
 
@@ -83,16 +86,18 @@ final class OwnClaim {
     }
 
     /** The release of a claim of ours that came through after we had given up on it. */
-    static Entry release(Standing standing, String nonce, long token) {
-        return entry(What.RELEASE, standing, standing.config().lease(), nonce).apply(Fields.with("token", token));
+    static Entry release(Standing standing, Fields claim, long token) {
+        return entry(What.RELEASE, standing, standing.config().lease(), claim.text("nonce"))
+                .apply(made(token, claim.number("base"), claim.number("chosen")));
     }
 
     private Entry entry(What what, Duration lease) {
         return entry(what, standing, lease, nonce)
-                .apply(Fields.with("token", token)
-                        .and("beat", beats)
-                        .and("since", sinceMillis)
-                        .and("base", base));
+                .apply(made(token, base, chosen).and("beat", beats).and("since", sinceMillis));
+    }
+
+    private static Fields.Builder made(long token, long base, long chosen) {
+        return Fields.with("token", token).and("base", base).and("chosen", chosen);
     }
 
     private static Function<Fields.Builder, Entry> entry(What what, Standing standing, Duration lease, String nonce) {

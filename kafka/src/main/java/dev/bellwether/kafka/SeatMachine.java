@@ -375,7 +375,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
                 && now.seat() != null
                 && now.state().isTakenUnder(nonce)) {
             // we had given up on it, and it came through anyway
-            journal.write(OwnClaim.release(standing, nonce, now.seat().token()));
+            journal.write(OwnClaim.release(standing, entry.fields(), now.seat().token()));
         } else if (entry.what() == Entry.What.BEAT && nonce.equals(claim.nonce()) && isTakenByUs(now)) {
             claim.read(entry.fields().number("beat")).ifPresent(sent -> hold.beatRead(sent, now()));
         }

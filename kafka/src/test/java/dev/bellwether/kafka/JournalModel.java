@@ -1,5 +1,7 @@
 package dev.bellwether.kafka;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
@@ -16,6 +18,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The rules of the journal without a broker: {@link JournalRules} and {@link SeatMachine} as they are, on a log that
- * forgets what is older than a lease, among members that are frozen, cut off and replaced, whose producers write late,
+ * forgets what is older than a lease, or compacts it, among members that are frozen, cut off and replaced, whose producers write late,
  * twice, or long after another has taken their place.
  *
  * <p>The group lies: it gives the seat to anybody at any time and accepts every commit, so that the journal alone must
@@ -70,6 +73,8 @@ final class JournalModel {
         SLOW_WRITES(0.003),
         REPLACE_PRODUCER(0.04),
         DIE(0.0003),
+        ALL_DIE(0.0003),
+        CHOOSE_TOKEN(0.3),
         WRITE_TWICE(0.1),
         RESIGN(0.003);
 
@@ -97,6 +102,7 @@ final class JournalModel {
     private final List<Member> members = new ArrayList<>();
     private final List<String> trace = new ArrayList<>();
     private Log log = new Log();
+    private final boolean compacts;
     private long now; // true time, in nanoseconds
     private long honestUntil;
     private boolean recreated;
@@ -113,6 +119,7 @@ final class JournalModel {
             var often = List.of(0, 1, 1, 4).get(random.nextInt(4));
             troubles.put(trouble, trouble.usual * (trouble == Trouble.MOVE_SEAT ? Math.max(1, often) : often));
         }
+        compacts = random.nextBoolean();
         for (var i = 0; i < 3; i++) {
             members.add(new Member(i));
         }
@@ -153,6 +160,9 @@ final class JournalModel {
         if (chance(Trouble.DELETE_TOPIC)) {
             deleteTopic();
         }
+        if (chance(Trouble.ALL_DIE)) {
+            members.forEach(Member::die);
+        }
         if (chance(Trouble.MOVE_SEAT)) {
             moveSeat();
         } else if (calm && now >= honestUntil && members.stream().noneMatch(member -> member.owns)) {
@@ -164,9 +174,13 @@ final class JournalModel {
         judge();
     }
 
-    /** What is older than a lease may go, all of it or a part. */
+    /** What is older than a lease may go: all of it, or what has a later record of its key. */
     private void forget() {
         if (!chance(Trouble.FORGET)) {
+            return;
+        }
+        if (compacts) {
+            compact();
             return;
         }
         while (!log.records.isEmpty() && now - log.records.firstEntry().getValue().atNanos > KEEP_NANOS) {
@@ -174,6 +188,16 @@ final class JournalModel {
         }
         log.start = log.records.isEmpty() ? log.end : log.records.firstKey();
         note("the log begins at " + log.start);
+    }
+
+    private void compact() {
+        var later = new HashSet<String>();
+        for (var each : List.copyOf(log.records.descendingMap().values())) {
+            if (now - each.atNanos > KEEP_NANOS && !later.add(new String(each.entry.key(), UTF_8))) {
+                log.records.remove(each.offset);
+            }
+        }
+        note("the log is compacted to " + log.records.size());
     }
 
     private void deleteTopic() {
@@ -278,8 +302,23 @@ final class JournalModel {
                 readOne(made);
             }
             made.caughtUp(rules.known());
-            made.wanted();
+            made.wanted(least());
             return made;
+        }
+
+        /**
+         * A joint election chooses a token that is above all that were granted. What retention takes, no claim makes up
+         * for: there nobody chooses.
+         */
+        private long least() {
+            return compacts && chance(Trouble.CHOOSE_TOKEN) ? highestGranted + 1 + random.nextInt(3_000) : 0;
+        }
+
+        private void die() {
+            note(name() + " dies");
+            producer.clear();
+            machine = born();
+            note(name() + " is born");
         }
 
         void mail(Runnable message) {
@@ -350,10 +389,7 @@ final class JournalModel {
                 producer.clear();
                 note(name() + " has another producer; of the former's records will come late: " + replaced.size());
             } else if (chance(Trouble.DIE)) {
-                note(name() + " dies");
-                producer.clear();
-                machine = born();
-                note(name() + " is born");
+                die();
             }
         }
 
@@ -437,7 +473,7 @@ final class JournalModel {
                 working = false;
                 valid = false;
                 machine.released();
-                machine.wanted();
+                machine.wanted(least());
             } else if (leads() && chance(Trouble.RESIGN)) {
                 end("resigns", CONFIG.standDownBudget());
                 machine.conceded(CONFIG.standDownBudget());

@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.kafka.Entry.What;
@@ -7,6 +8,7 @@ import dev.bellwether.spi.Fields;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The rules of the journal, record by record, on a clock in milliseconds that is wound by hand. */
@@ -265,6 +267,32 @@ class JournalRulesTest {
         assertThat(barredNanos("c")).isPositive();
     }
 
+    /** Compaction keeps the last record of each key, and the release of one that led before may be the last of all. */
+    @Test
+    void whatMadeATokenIsNotTakenByARecordOfAnEarlierClaim() {
+        var earlier = by("a").and("token", 70).and("base", 60);
+        var chosen = by("b").and("token", 900).and("base", 60).and("chosen", 900);
+        var later = by("c").and("token", 990).and("base", 900);
+        assertThat(Stream.of(earlier, chosen, later)
+                        .map(each -> new Entry(What.RELEASE, "a:b.c", each.build()))
+                        .map(each -> new String(each.key(), UTF_8)))
+                .containsExactly("seat.60.0:a:b.c", "seat.60.900:a:b.c", "seat.900.0:a:b.c");
+
+        read(What.RELEASE, later.build());
+        read(What.RELEASE, earlier.build());
+        assertThat(known().highest()).isEqualTo(990);
+        assertThat(known().base()).isEqualTo(900);
+    }
+
+    /** The last record of the highest base is of an early claim: later ones of it had higher tokens than we read of. */
+    @Test
+    void theHighestBaseCountsThoughTheHighestTokenHasALowerOne() {
+        read(What.RELEASE, by("a").and("token", 111).and("base", 100).build());
+        read(What.RELEASE, by("b").and("token", 201).build());
+        assertThat(known().highest()).isEqualTo(201);
+        assertThat(known().base()).isEqualTo(100);
+    }
+
     @Test
     void theSameClaimOnceMoreIsNotAnotherOne() {
         var token = claim("a");
@@ -311,10 +339,10 @@ class JournalRulesTest {
     void whatIsNoneOfOursIsNoEntry() {
         assertThat(Entry.parse(null, new byte[] {1})).isEmpty();
         assertThat(Entry.parse(new byte[] {1}, null)).isEmpty();
-        assertThat(Entry.parse("seat:x".getBytes(java.nio.charset.StandardCharsets.UTF_8), new byte[] {'%', '='}))
-                .isEmpty();
+        assertThat(Entry.parse("seat:x".getBytes(UTF_8), new byte[] {'%', '='})).isEmpty();
         var said = new Entry(What.CLAIM, "a=b&c Ζ", by("κριός & 100%").build());
-        assertThat(Entry.parse(said.key(), said.value()).orElseThrow().fields().text("candidate"))
-                .isEqualTo("κριός & 100%");
+        var parsed = Entry.parse(said.key(), said.value()).orElseThrow();
+        assertThat(parsed.election()).isEqualTo("a=b&c Ζ");
+        assertThat(parsed.fields().text("candidate")).isEqualTo("κριός & 100%");
     }
 }
