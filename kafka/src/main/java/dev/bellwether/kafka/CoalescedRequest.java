@@ -39,11 +39,14 @@ final class CoalescedRequest<T> {
 
     private void put(CompletableFuture<T> askers) {
         asked().whenComplete((answer, error) -> {
-            putNext();
-            if (error == null) {
-                askers.complete(answer);
-            } else {
-                askers.completeExceptionally(error);
+            try {
+                putNext();
+            } finally { // they have their answer, whatever becomes of the next question
+                if (error == null) {
+                    askers.complete(answer);
+                } else {
+                    askers.completeExceptionally(error);
+                }
             }
         });
     }

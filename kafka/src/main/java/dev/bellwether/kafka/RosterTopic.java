@@ -397,6 +397,11 @@ final class RosterTopic {
                 throw new ElectionException("topic \"" + name + "\" has the timestamps of its writers, and mode "
                         + config.mode() + " needs those of the broker:  set message.timestamp.type=LogAppendTime");
             }
+            var policies = present.get("cleanup.policy");
+            if (policies != null && String.valueOf(policies.value()).contains("compact")) {
+                throw new ElectionException("topic \"" + name + "\" is compacted, and refuses what has no key, as the"
+                        + " records of a roster: set cleanup.policy=delete, or use another topic");
+            }
             var keeps = present.get("retention.ms");
             var millis = keeps == null || keeps.value() == null ? -1 : Long.parseLong(keeps.value());
             if (millis >= 0 && millis < 3 * config.lease().toMillis()) {

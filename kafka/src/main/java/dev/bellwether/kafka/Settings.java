@@ -14,7 +14,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -126,7 +130,28 @@ record Settings(
         var by = by(client);
         var longest = longestLease(client, by);
         OWN.forEach(client::remove);
+        checkClients(client);
         return new Settings(topic, create, prefix, rosterGroup, assignors, by, longest, Map.copyOf(client));
+    }
+
+    /** A client that finds a property wrong on a thread of its own has nobody to tell. */
+    private static void checkClients(Map<String, Object> client) {
+        var whole = new HashMap<>(client);
+        for (var ours : List.of("key.serializer", "value.serializer")) {
+            whole.put(ours, ByteArraySerializer.class);
+        }
+        for (var ours : List.of("key.deserializer", "value.deserializer")) {
+            whole.put(ours, ByteArrayDeserializer.class);
+        }
+        try {
+            ConsumerConfig.configDef().parse(whole);
+            ProducerConfig.configDef().parse(whole);
+            AdminClientConfig.configDef().parse(whole);
+        } catch (ConfigException e) {
+            throw new ElectionException(
+                    "the settings for the Kafka brokers at " + client.get(BOOTSTRAP) + " are wrong: " + e.getMessage(),
+                    e);
+        }
     }
 
     private static By by(Map<String, Object> client) {

@@ -18,6 +18,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.config.ConfigResource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KafkaSettingsTest {
@@ -85,6 +86,17 @@ class KafkaSettingsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("it must be between 30 ms and 1 h");
         }
+    }
+
+    /** Each of another client. */
+    @ParameterizedTest
+    @CsvSource({"fetch.min.bytes,few", "max.block.ms,-1", "security.protocol,TLS", "request.timeout.ms,soon"})
+    void aWrongPropertyOfAnyClientIsRefusedAtOnce(String name, String value) {
+        assertThatThrownBy(() -> with(name, value))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining(name)
+                .hasMessageContaining(value)
+                .hasMessageContaining("localhost:9092 are wrong");
     }
 
     @ParameterizedTest

@@ -103,6 +103,16 @@ class RosterTopicTest {
                                 == ROLES);
     }
 
+    @Test
+    void aTopicThatTakesNoRecordsWithoutKeysIsRefused() throws Exception {
+        var compacted = new NewTopic(topic, PARTITIONS, (short) 1).configs(Map.of("cleanup.policy", "compact,delete"));
+        administer(admin -> admin.createTopics(List.of(compacted)).all().get());
+        assertThatThrownBy(() -> join(config()))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining('"' + topic + "\" is compacted")
+                .hasMessageContaining("cleanup.policy=delete");
+    }
+
     @ParameterizedTest
     @EnumSource(RosterMode.class)
     void aTopicThatGrewIsRefusedByThoseWhoLeadAndByThoseWhoCome(RosterMode mode) throws Exception {
