@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -76,7 +77,14 @@ class CostTest {
                 var standing = Elections.connect(other.uri("cost", "&poll=1s"));
                 var backend = ConnectUri.parse(one.uri("cost", "&poll=1s")).connect()) {
             assertThat(leader.await(PATIENCE)).isPresent();
-            follows(standing.stand("told", SHORT));
+            var standby = standing.stand("told", SHORT);
+            Eventually.eventually(
+                    "one leads and the other follows",
+                    PATIENCE,
+                    () -> Stream.of(leader, standby)
+                            .anyMatch(
+                                    candidacy -> candidacy.status().following().isPresent()));
+            pass(Duration.ofSeconds(3));
             var told = TOLD.matcher(backend.findings(SHORT).stream()
                     .filter(finding -> finding.about().equals("cost"))
                     .map(Finding::says)

@@ -2,6 +2,8 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -9,7 +11,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
@@ -36,7 +40,7 @@ final class Contender {
     /** Takes the brokers, the election, the candidate's id, the lease in milliseconds and a topic to write to. */
     public static void main(String[] args) throws IOException {
         var properties = Map.<String, Object>of("bootstrap.servers", args[0]);
-        try (var elections = KafkaElections.using(properties)) {
+        try (var elections = connect(properties)) {
             var config = CandidacyConfig.builder()
                     .candidate(args[2])
                     .lease(Duration.ofMillis(Long.parseLong(args[3])))
@@ -49,6 +53,15 @@ final class Contender {
             contender.obey();
         }
         System.exit(0);
+    }
+
+    static Elections connect(Map<String, Object> properties) {
+        return patiently("the brokers answer", () -> KafkaElections.using(properties));
+    }
+
+    /** On a busy machine brokers may not answer in time: then one tries again, as a process would be started again. */
+    static <T> T patiently(String what, Supplier<T> beginning) {
+        return Eventually.eventually(what, Duration.ofMinutes(1), () -> Optional.of(beginning.get()));
     }
 
     private static synchronized void say(String line) {

@@ -5,7 +5,6 @@ import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
 import dev.bellwether.RosterMode;
-import dev.bellwether.UnavailableException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -16,7 +15,6 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 
 /**
  * A process that is a member of a roster, works for each role that it leads, and tells on its output from when to when
@@ -57,8 +55,8 @@ final class RosterContender {
                 .parallelism(8)
                 .listener(RosterContender::heard)
                 .build();
-        try (var elections = patiently(() -> KafkaElections.using(Map.of("bootstrap.servers", args[0])))) {
-            var roster = patiently(() -> elections.roster(args[1], config));
+        try (var elections = Contender.connect(Map.of("bootstrap.servers", args[0]))) {
+            var roster = Contender.patiently("the roster is joined", () -> elections.roster(args[1], config));
             var watch = new Thread(() -> contender.watch(roster), "watch");
             watch.start();
             roster.whileLeading((role, mandate) -> contender.steps.increment());
@@ -71,17 +69,6 @@ final class RosterContender {
         }
         say("closed after " + contender.steps.sum() + " steps");
         System.exit(0);
-    }
-
-    /** A broker on a busy machine may not answer in time: then one is started again, as a process would be. */
-    private static <T> T patiently(Supplier<T> beginning) {
-        while (true) {
-            try {
-                return beginning.get();
-            } catch (UnavailableException e) {
-                say("unavailable " + e.getMessage());
-            }
-        }
     }
 
     private static synchronized void say(String line) {

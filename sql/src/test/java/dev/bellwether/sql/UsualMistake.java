@@ -4,8 +4,10 @@ import dev.bellwether.testkit.faults.Contestant;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -19,7 +21,7 @@ abstract class UsualMistake implements Contestant.Maker {
     private static final String INSERT =
             "INSERT INTO mistake VALUES (?, '', 0, clock_timestamp()) ON CONFLICT DO NOTHING";
     private static final String CLAIM = """
-            UPDATE mistake SET token = token + (owner <> ?)::int, owner = ?, until = clock_timestamp() + ? * interval '1 ms'
+            UPDATE mistake SET token = token + (owner <> ? OR ?)::int, owner = ?, until = clock_timestamp() + ? * interval '1 ms'
             WHERE election = ? AND (owner = ? OR until < clock_timestamp()) RETURNING token""";
     private static final String RELEASE = "UPDATE mistake SET owner = '', until = clock_timestamp() WHERE owner = ?";
 
@@ -77,9 +79,13 @@ abstract class UsualMistake implements Contestant.Maker {
         private final Connection connection;
         private final Thread thread = new Thread(this::run, "mistake");
         private volatile boolean over;
-        private volatile State state = new State(false, 0, 0);
+        private final AtomicReference<State> state = new AtomicReference<>(new State(false, 0, 0));
 
-        private record State(boolean told, long token, long deadlineNanos) {}
+        private record State(boolean told, long token, long deadlineNanos) {
+            State ended() {
+                return new State(false, token, 0);
+            }
+        }
 
         private Seat(Contestant.Orders orders, UsualMistake mistake) throws SQLException {
             this.orders = orders;
@@ -93,13 +99,19 @@ abstract class UsualMistake implements Contestant.Maker {
             thread.start();
         }
 
+        private State state() {
+            return Objects.requireNonNull(state.get());
+        }
+
         private void run() {
             while (!over) {
                 var asked = System.nanoTime();
+                var before = state();
                 try {
-                    var token = claim();
+                    var token = claim(!before.told);
                     var lease = orders.lease().toNanos() * 95 / 100;
-                    state = new State(token.isPresent(), token.orElse(state.token), mistake.from(asked) + lease);
+                    var next = new State(token.isPresent(), token.orElse(before.token), mistake.from(asked) + lease);
+                    state.compareAndSet(before, next); // else somebody has seen it end, and it needs another token
                 } catch (SQLException e) {
                     orders.faults().accept("no answer: " + e.getMessage());
                     return;
@@ -108,13 +120,14 @@ abstract class UsualMistake implements Contestant.Maker {
             }
         }
 
-        private synchronized OptionalLong claim() throws SQLException {
+        private synchronized OptionalLong claim(boolean again) throws SQLException {
             try (var claim = connection.prepareStatement(CLAIM)) {
                 claim.setString(1, id);
-                claim.setString(2, id);
-                claim.setLong(3, orders.lease().toMillis());
-                claim.setString(4, orders.election());
-                claim.setString(5, id);
+                claim.setBoolean(2, again);
+                claim.setString(3, id);
+                claim.setLong(4, orders.lease().toMillis());
+                claim.setString(5, orders.election());
+                claim.setString(6, id);
                 var result = claim.executeQuery();
                 return result.next() ? OptionalLong.of(result.getLong(1)) : OptionalLong.empty();
             }
@@ -132,18 +145,22 @@ abstract class UsualMistake implements Contestant.Maker {
         /** The work ends when the application is ready for it. */
         private void endWork() {
             orders.held().run();
-            state = new State(false, state.token, 0);
+            state.updateAndGet(State::ended);
         }
 
         @Override
         public boolean isLeader() {
-            var now = state;
-            return mistake.leads(now.told, now.deadlineNanos);
+            var now = state();
+            var leads = mistake.leads(now.told, now.deadlineNanos);
+            if (now.told && !leads) {
+                state.compareAndSet(now, now.ended());
+            }
+            return leads;
         }
 
         @Override
         public long token() {
-            return state.token;
+            return state().token;
         }
 
         @Override

@@ -88,7 +88,11 @@ abstract class OperatorFacts extends OutageFacts {
         var observed = stage.observe(stage.client());
         var leader = stage.stand(stage.client(), new EventLog(), settings -> settings.metadata(UnusualNames.METADATA));
         leader.awaitLeads();
-        assertThat(observed.leader().orElseThrow().metadata()).isEqualTo(UnusualNames.METADATA);
+        stage.eventually(
+                "the leader's is read",
+                () -> observed.leader()
+                        .filter(candidate -> candidate.metadata().equals(UnusualNames.METADATA))
+                        .isPresent());
         stage.eventually(
                 "the list of candidates has it too",
                 () -> observed.candidates().stream()
