@@ -1,0 +1,119 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.spi.Claim;
+import dev.bellwether.testkit.Eventually;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is so on H2 only. */
+class H2Test {
+    @TempDir
+    private Path folder;
+
+    /** The clock of its transactions stands still: what was promised since one began looks longer than it is. */
+    @Test
+    void aLeaseThatWasGivenWhileATransactionWaitedIsNotCutShort() throws Exception {
+        var uri = "jdbc:h2:mem:still;DB_CLOSE_DELAY=-1";
+        var lease = Duration.ofMinutes(5);
+        var seats = new SeatTable(Dialect.H2, SqlConfig.defaults());
+        Elections.connect(uri).close(); // which makes the tables
+        try (var ours = DriverManager.getConnection(uri);
+                var theirs = DriverManager.getConnection(uri)) {
+            var granted = new AtomicLong();
+            var slow = before(theirs, "FOR UPDATE", () -> {
+                now(theirs);
+                var began = System.nanoTime();
+                Eventually.eventually(
+                        "time passes",
+                        lease,
+                        () -> System.nanoTime() - began > Duration.ofMillis(20).toNanos());
+                assertThat(verdict(seats, ours, "ours", lease)).isEqualTo(SeatTable.Verdict.GRANTED);
+                granted.set(expiry(ours));
+            });
+
+            assertThat(verdict(seats, slow, "theirs", lease)).isEqualTo(SeatTable.Verdict.REFUSED);
+
+            assertThat(expiry(ours)).isEqualTo(granted.get());
+        }
+    }
+
+    private static SeatTable.Verdict verdict(SeatTable seats, Connection connection, String candidate, Duration lease)
+            throws SQLException {
+        var claim = new Claim("billing", candidate, candidate + "-1", lease, lease, 0, Map.of());
+        return seats.acquire(connection, List.of(claim), Set.of()).of("billing").verdict();
+    }
+
+    private static long expiry(Connection connection) throws SQLException {
+        return number(connection, "SELECT expires_at FROM bellwether_election");
+    }
+
+    private static long now(Connection connection) throws SQLException {
+        return number(connection, "SELECT " + Dialect.H2.now());
+    }
+
+    private static long number(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        }
+    }
+
+    private interface Step {
+        void take() throws Exception;
+    }
+
+    /** Returns the connection, with this done once before the first statement with these words. */
+    private static Connection before(Connection real, String words, Step step) {
+        var done = new AtomicBoolean();
+        return (Connection) Proxy.newProxyInstance(
+                H2Test.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("prepareStatement")
+                            && String.valueOf(args[0]).contains(words)
+                            && !done.getAndSet(true)) {
+                        step.take();
+                    }
+                    try {
+                        return method.invoke(real, args);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @Test
+    void aTokenThatWasHandedOutSurvivesTheDeathOfTheProcess() throws Exception {
+        var uri = "jdbc:h2:" + folder.resolve("elections");
+        var lease = Duration.ofSeconds(1);
+        var last = 0L;
+        for (var i = 0; i < 2; i++) {
+            var child = ChildMain.stand(uri, "billing", lease);
+            var token = Long.parseLong(child.await("leads "));
+            child.kill();
+            child.close();
+            assertThat(token).isGreaterThan(last);
+            last = token;
+        }
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(lease))) {
+            assertThat(leader.await(Duration.ofSeconds(20)).orElseThrow().token())
+                    .isGreaterThan(last);
+        }
+    }
+}
