@@ -402,7 +402,13 @@ final class BatchExecutor {
     private void release(List<Request.Release> releases) throws SQLException {
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
-            var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
+            SeatTable.Outcome outcome;
+            try {
+                outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
+            } catch (SQLException e) {
+                claims.forEach(claim -> presences.leave(claim, System.nanoTime())); // a claim may have listed it again
+                throw e;
+            }
             claims.forEach(presences::struck);
             tell(outcome);
             round.forEach(release -> {

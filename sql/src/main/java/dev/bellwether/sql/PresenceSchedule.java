@@ -63,8 +63,9 @@ final class PresenceSchedule {
         departed.put(Entry.of(claim), new Departure(claim, nowNanos, nowNanos + FIRST_PAUSE_NANOS, FIRST_PAUSE_NANOS));
     }
 
-    /** It is off the list. */
+    /** It is off the list, also if a claim of it was served after it had left. */
     void struck(Claim claim) {
+        signs.remove(Entry.of(claim));
         departed.remove(Entry.of(claim));
     }
 

@@ -95,12 +95,21 @@ final class Source {
     /** The user's own. What is borrowed is given back after use. */
     static Source of(DataSource dataSource) {
         return new Source(
-                patience -> dataSource.getConnection(),
+                patience -> borrow(dataSource),
                 START_PATIENCE,
                 false,
                 "the database of " + dataSource.getClass().getName(),
                 m -> m,
                 List.of());
+    }
+
+    /** One that chooses among others, or is closed, throws what it likes: there is no connection, whatever it says. */
+    private static Connection borrow(DataSource dataSource) throws SQLException {
+        try {
+            return dataSource.getConnection();
+        } catch (RuntimeException e) {
+            throw new SQLException(e.toString(), "08001", e);
+        }
     }
 
     /** Connections that are ours to keep, to what a URI names. */

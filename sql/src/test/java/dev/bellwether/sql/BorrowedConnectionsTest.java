@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
@@ -31,6 +32,7 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What becomes of connections that are lent to us, and of us where there are few. */
 class BorrowedConnectionsTest {
@@ -116,8 +118,10 @@ class BorrowedConnectionsTest {
         }
     }
 
-    @Test
-    void whoIsRefusedAConnectionDoesNotAskForOneAllTheTime() throws Exception {
+    /** A data source that chooses among others, or is closed, throws what it likes. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whoIsRefusedAConnectionDoesNotAskForOneAllTheTime(boolean unchecked) throws Exception {
         var asked = new AtomicInteger();
         var refusing = new java.util.concurrent.atomic.AtomicBoolean();
         var pooled = new HikariConfig();
@@ -126,6 +130,9 @@ class BorrowedConnectionsTest {
         var pool = new HikariDataSource(pooled);
         var source = new Lending(() -> {
             asked.incrementAndGet();
+            if (refusing.get() && unchecked) {
+                throw new IllegalStateException("pretended: no target");
+            }
             if (refusing.get()) {
                 throw new SQLException("pretended: no connection", "08001");
             }
@@ -150,6 +157,7 @@ class BorrowedConnectionsTest {
             var rate = (asked.get() - before) / seconds;
             System.out.printf("100 candidacies ask a data source that refuses %.1f times a second%n", rate);
             assertThat(rate).as("tries a second").isBetween(1.0, 12.0);
+            assertThatThrownBy(() -> elections.election(election).leader()).isInstanceOf(UnavailableException.class);
             refusing.set(false);
             for (var candidacy : candidacies) {
                 assertThat(candidacy.await(PATIENCE)).isPresent();
