@@ -2,14 +2,21 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,12 +25,18 @@ import org.slf4j.LoggerFactory;
  * lease.
  *
  * <p>A relay that leads at least two shards more than another that stands by gives one up: in order, so that what is in
- * flight is committed and deleted first. It cannot say who takes the seat; but of all that stand, the one who gave it
+ * flight is committed and deleted first. It hands over to that one, and leads on until that is ready. Where nobody can
+ * hand over by name, it stands down: it cannot say who takes the seat then; but of all that stand, the one who gave it
  * holds back for a lease. So the difference shrinks by one shard in a lease or so, and rests when nobody leads two more
  * than anybody else.
+ *
+ * <p>Elections may list a relay that has died for a while. Whoever does not take what it could have is passed over for
+ * some leases.
  */
 final class Balancer implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Balancer.class);
+    /** For so many leases. */
+    private static final int PASSED_OVER = 10;
 
     private final Elections elections;
     private final List<String> seats;
@@ -31,6 +44,13 @@ final class Balancer implements Runnable {
     private final long pauseNanos;
     private final Thread thread;
     private volatile boolean ended;
+
+    // confined to the thread
+    private @Nullable Move last;
+    private final Map<String, Long> passedOverUntilNanos = new HashMap<>();
+
+    /** A shard that one had better lead who leads less. */
+    record Move(int shard, String to) {}
 
     Balancer(Elections elections, RelayConfig config, String relay) {
         this.elections = elections;
@@ -72,32 +92,60 @@ final class Balancer implements Runnable {
     private void balance() {
         var states =
                 seats.stream().map(seat -> elections.election(seat).state()).toList();
-        surplus(relay, states).ifPresent(shard -> {
-            LOG.info("{} leads more than others do, and gives up {}", relay, seats.get(shard));
-            elections.election(seats.get(shard)).standDown();
-        });
+        var now = System.nanoTime();
+        var before = last;
+        if (before != null && states.get(before.shard).leader().isPresent()) {
+            last = null;
+            if (isLed(states.get(before.shard), relay)) {
+                passedOverUntilNanos.put(before.to, now + PASSED_OVER * pauseNanos);
+            }
+        }
+        passedOverUntilNanos.values().removeIf(until -> now - until >= 0);
+        surplus(relay, states, passedOverUntilNanos.keySet()).ifPresent(this::give);
+    }
+
+    private void give(Move move) {
+        last = move;
+        var seat = elections.election(seats.get(move.shard));
+        LOG.info("{} leads more than {} does, and gives it {}", relay, move.to, seats.get(move.shard));
+        try {
+            var outcome = seat.handOver(move.to, Duration.ofNanos(pauseNanos)).outcome();
+            LOG.debug("{} was to lead {}: {}", move.to, seats.get(move.shard), outcome);
+        } catch (UnavailableException e) {
+            throw e;
+        } catch (ElectionException e) { // nobody can hand over by name here
+            seat.standDown();
+        }
     }
 
     /**
      * Returns a shard that this relay had better give up: the last that it leads, if somebody who stands for it leads
-     * two less.
+     * two less, and who of those leads least.
+     *
+     * @param passedOver who does not count
      */
-    static OptionalInt surplus(String relay, List<Election.State> states) {
+    static Optional<Move> surplus(String relay, List<Election.State> states, Set<String> passedOver) {
         Map<String, Integer> leads = new TreeMap<>();
         for (var state : states) {
             state.candidates().forEach(candidate -> leads.putIfAbsent(candidate.id(), 0));
             state.leader().map(Leader::candidate).ifPresent(leader -> leads.merge(leader, 1, Integer::sum));
         }
+        leads.keySet().removeAll(passedOver);
         var ours = leads.getOrDefault(relay, 0);
         for (var shard = states.size() - 1; shard >= 0; shard--) {
             var state = states.get(shard);
-            if (state.leader().map(Leader::candidate).filter(relay::equals).isPresent()
-                    && state.candidates().stream()
-                            .map(Candidate::id)
-                            .anyMatch(other -> leads.getOrDefault(other, 0) <= ours - 2)) {
-                return OptionalInt.of(shard);
+            var least = state.candidates().stream()
+                    .map(Candidate::id)
+                    .filter(other -> leads.getOrDefault(other, ours) <= ours - 2)
+                    .min(Comparator.comparing(leads::get));
+            if (isLed(state, relay) && least.isPresent()) {
+                return Optional.of(new Move(shard, least.get()));
             }
         }
-        return OptionalInt.empty();
+        return Optional.empty();
+    }
+
+    private static boolean isLed(Election.State state, String by) {
+        return state.leader().map(Leader::candidate).filter(by::equals).isPresent();
     }
 }
