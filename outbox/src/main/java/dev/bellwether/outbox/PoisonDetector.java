@@ -188,10 +188,12 @@ final class PoisonDetector {
     }
 
     /**
-     * Forgets all verdicts, so that everything is tried again; whether a topic is there now is asked, since a send that
-     * fails costs more.
+     * Forgets all verdicts and suspicions, so that everything is tried again; whether a topic is there now is asked,
+     * since a send that fails costs more.
      */
     void pardon() {
+        suspicious = 0;
+        endSuspicion();
         condemned.clear();
         rules.clear();
         badTopics.values().removeIf(BadTopic::forbidden);
@@ -210,9 +212,14 @@ final class PoisonDetector {
         if (condemned.isEmpty() && badTopics.isEmpty() && rules.isEmpty()) {
             return Optional.empty();
         }
-        return Optional.ofNullable(condemned.get(row.id()))
+        var reason = Optional.ofNullable(condemned.get(row.id()))
                 .or(() -> faultOf(row.topic()))
                 .or(() -> refusal(row));
+        if (reason.isPresent() && row.id() == suspect) { // it is not sent, which would tell the same
+            suspicious = 0;
+            endSuspicion();
+        }
+        return reason;
     }
 
     /** Returns what the rules of its topic have against a row, as they are now. */
@@ -325,14 +332,19 @@ final class PoisonDetector {
         if (!searches()) {
             return;
         }
-        if (rows.size() == 1 && rows.get(0).id() == suspect) {
-            suspect = NOBODY;
-        } else if (suspect == NOBODY) {
+        var last = rows.get(rows.size() - 1).id();
+        if (suspect == NOBODY) {
             suspicious -= rows.size();
         }
-        if (suspect == NOBODY) {
-            limit = suspicious > 0 ? Math.max(1, suspicious / 2) : UNLIMITED;
+        if (last >= suspect) { // itself; or what comes behind it, since it is gone from the table
+            endSuspicion();
         }
+    }
+
+    /** There is no suspect; those behind it are searched on, if the culprit is among them. */
+    private void endSuspicion() {
+        suspect = NOBODY;
+        limit = suspicious > 0 ? Math.max(1, suspicious / 2) : UNLIMITED;
     }
 
     /**
@@ -405,8 +417,7 @@ final class PoisonDetector {
         if (suspect == row.id() || limit == 1) {
             suspicious = 0; // the culprit is found
         }
-        suspect = NOBODY;
-        limit = suspicious > 0 ? Math.max(1, suspicious / 2) : UNLIMITED;
+        endSuspicion();
         return true;
     }
 

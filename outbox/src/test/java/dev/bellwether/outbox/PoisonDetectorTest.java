@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
@@ -339,6 +340,38 @@ class PoisonDetectorTest {
         assertThat(judge.condemns(row(1, "t"))).isPresent();
         judge.parked(1);
         assertThat(judge.condemns(row(1, "t"))).isEmpty();
+    }
+
+    @Test
+    void aSuspectWhomTheRulesCondemnUnsentIsTheCulprit() {
+        var strict = strict(new AtomicLong(10));
+        strict.failed(new LineStoppedException(large(1), 0, 5, new InvalidRecordException("no key"), false));
+        assertThat(strict.searches()).isTrue();
+        var waiting = new ArrayDeque<>(List.of(large(1), row(2, "t"), row(3, "t")));
+        assertThat(strict.slice(waiting, 5, UNBOUNDED)).extracting(Row::id).containsExactly(1L);
+        assertThat(strict.condemns(large(1))).isPresent();
+        strict.parked(1);
+
+        assertThat(strict.searches()).isFalse();
+        assertThat(strict.slice(waiting, 5, UNBOUNDED)).hasSize(2);
+    }
+
+    @Test
+    void aSuspectThatIsGoneIsSearchedForNoLonger() {
+        judge.failed(new LineStoppedException(row(1, "t"), 4, 5, new InvalidRecordException("no key"), false));
+        assertThat(judge.searches()).isTrue();
+        var waiting = new ArrayDeque<>(List.of(row(2, "t"), row(3, "t")));
+
+        judge.passed(judge.slice(waiting, 5, UNBOUNDED));
+
+        assertThat(judge.searches()).isFalse();
+    }
+
+    @Test
+    void pardonEndsTheSearch() {
+        judge.failed(new LineStoppedException(row(1, "t"), 0, 5, new InvalidRecordException("no key"), false));
+        judge.pardon();
+        assertThat(judge.searches()).isFalse();
     }
 
     private PoisonDetector strict(AtomicLong largest) {
