@@ -52,7 +52,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Rights, tokens, priority and what a whole cluster refuses. The API server that tests can start has no such rules: here
+ * Rights, tokens, priority, what a whole cluster refuses or does not write. The API server that tests can start has no such rules: here
  * a stub answers as the documentation of Kubernetes says.
  */
 @Timeout(120)
@@ -304,7 +304,7 @@ class RightsTest {
                 .count();
     }
 
-    /** Answers as a server does that keeps what it is sent, each at a higher version. */
+    /** Answers as a server does that keeps what it is sent, each at a higher version, unless it says nothing new. */
     private static Reply kept(Request request, Map<String, String> leases, AtomicInteger version) {
         return switch (verb(request)) {
             case "get" -> {
@@ -312,18 +312,49 @@ class RightsTest {
                 yield lease == null ? Reply.absent("billing") : Reply.of(200, lease);
             }
             case "create", "update" -> {
-                var lease = request.body()
-                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
-                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
-                        .replaceFirst(
-                                "\"metadata\":\\{",
-                                "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version.incrementAndGet()
-                                        + "\",");
-                leases.put(Json.parse(lease).at("metadata").text("name"), lease);
-                yield Reply.of(200, lease);
+                var said = unversioned(request.body());
+                var name = Json.parse(said).at("metadata").text("name");
+                yield Reply.of(
+                        200,
+                        String.valueOf(leases.compute(
+                                name,
+                                (same, present) ->
+                                        present != null && unversioned(present).equals(said)
+                                                ? present
+                                                : said.replaceFirst(
+                                                        "\"metadata\":\\{",
+                                                        "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\""
+                                                                + version.incrementAndGet() + "\","))));
             }
             default -> usual(request);
         };
+    }
+
+    private static String unversioned(String lease) {
+        return lease.replaceAll("\"(uid|resourceVersion)\":\"[^\"]*\",?", "");
+    }
+
+    /** An API server answers an update that says nothing new as if it had written it, at the same version. */
+    @ParameterizedTest
+    @CsvSource({"''", "&beside=client-go"})
+    void eachWriteOfASeatHasAHigherVersionAlsoIfItSaysTheSame(String more) {
+        var leases = new ConcurrentHashMap<String, String>();
+        var version = new AtomicInteger(7);
+        try (var stub = new StubServer(request -> kept(request, leases, version));
+                var store = open(stub, more)) {
+            var vacant = new Draft("bellwether=1&state=vacant&stamp=one", "");
+            var first = now(store.write(KEY, 0, vacant, Urgency.KEEP, PATIENCE));
+            var second = now(store.write(KEY, first.revision(), vacant, Urgency.KEEP, PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            var third = now(store.write(KEY, second.revision(), vacant, Urgency.KEEP, PATIENCE));
+            assertThat(third.revision()).isGreaterThan(second.revision());
+            assertThat(now(store.read(KEY, Urgency.LOOK, PATIENCE)).text()).isEqualTo(vacant.text());
+        }
+    }
+
+    private static String lease(RecordKey key, long version) {
+        return StoredLease.first(key, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
+                .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version + "\",");
     }
 
     private static boolean isList(Request request) {
@@ -499,8 +530,7 @@ class RightsTest {
         var watched = new AtomicInteger();
         var gone = Reply.failure(410, "Expired", "too old resource version: 7 (9)", "{}")
                 .body();
-        var lease = StoredLease.first(KEY, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
-                .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"9\",");
+        var lease = lease(KEY, 9);
         Function<Request, Reply> answers = request -> {
             if (request.uri().contains("watch=true")) {
                 return watched.getAndIncrement() > 0
@@ -609,7 +639,11 @@ class RightsTest {
     }
 
     private KubernetesRecordStore open(StubServer stub) {
-        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token)));
+        return open(stub, "");
+    }
+
+    private KubernetesRecordStore open(StubServer stub, String more) {
+        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token) + more));
         var access = ClusterAccess.of(settings, Surroundings.real());
         return KubernetesRecordStore.open(settings, access, access::client);
     }
