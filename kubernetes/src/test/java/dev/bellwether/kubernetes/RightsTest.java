@@ -31,6 +31,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -52,7 +53,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Rights, tokens, priority, what a whole cluster refuses or does not write. The API server that tests can start has no such rules: here
+ * Rights, tokens, priority, what a whole cluster refuses or does not write, and servers that are slow. The API server that tests can start has no such rules: here
  * a stub answers as the documentation of Kubernetes says.
  */
 @Timeout(120)
@@ -355,6 +356,34 @@ class RightsTest {
     private static String lease(RecordKey key, long version) {
         return StoredLease.first(key, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
                 .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version + "\",");
+    }
+
+    @Test
+    void aWatchThatIsClosedWhileItListsEnds() {
+        var listed = new CompletableFuture<Reply>();
+        try (var stub = new StubServer(request -> request.uri().contains("watch=true")
+                ? Reply.silence()
+                : isList(request) ? listed.join() : usual(request))) {
+            var others = watching();
+            try (var store = open(stub);
+                    var watch = store.watch(KEY, found -> {})) {
+                assertThat(watch).isNotNull();
+                Eventually.eventually(
+                        "it lists", PATIENCE, () -> stub.requests().stream().anyMatch(RightsTest::isList));
+            } finally {
+                var ours = watching();
+                ours.removeAll(others);
+                listed.complete(Reply.list());
+                Eventually.eventually(
+                        "its thread ends", PATIENCE, () -> ours.stream().noneMatch(Thread::isAlive));
+            }
+        }
+    }
+
+    private static Set<Thread> watching() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("bellwether-kubernetes-watch"))
+                .collect(Collectors.toSet());
     }
 
     private static boolean isList(Request request) {
