@@ -353,6 +353,58 @@ class RightsTest {
         }
     }
 
+    /** What another request has used of a time is missing to the one that follows, which says nothing of the server. */
+    @ParameterizedTest
+    @CsvSource({"list", "get", "create"})
+    void aRequestThatGetsTheRestOfATimeIsNoBreak(String slow) {
+        var silence = new CompletableFuture<Reply>();
+        var followed = new AtomicInteger();
+        try (var stub = new StubServer(request -> {
+                    if (request.isSign()) {
+                        return usual(request);
+                    }
+                    if (!verb(request).equals(slow) || request.uri().contains("continue=")) {
+                        followed.incrementAndGet();
+                        return silence.join();
+                    }
+                    pass(Duration.ofSeconds(1));
+                    return switch (slow) {
+                        case "list" ->
+                            Reply.of(
+                                    200,
+                                    Reply.list().body().replace("\"metadata\":{", "\"metadata\":{\"continue\":\"1\","));
+                        case "get" -> Reply.of(200, lease(KEY, 8));
+                        default -> Reply.failure(409, "AlreadyExists", "already exists", "{\"name\":\"x\"}");
+                    };
+                });
+                var store = open(stub)) {
+            Eventually.eventually("one follows before the time is over", PATIENCE, () -> {
+                var before = store.session();
+                var timeout = Duration.ofMillis(1_500);
+                var asked = switch (slow) {
+                    case "list" -> store.list(List.of("billing"), RecordKey.OF_STANDBY, timeout);
+                    case "get" -> store.write(KEY, 8, new Draft("one", ""), Urgency.KEEP, timeout);
+                    default -> store.put(STANDBY, "ann", PATIENCE, timeout);
+                };
+                assertThat(asked.toCompletableFuture()).failsWithin(PATIENCE);
+                var hasFollowed = followed.get() > 0;
+                if (hasFollowed) {
+                    assertThat(store.session()).isEqualTo(before);
+                }
+                return hasFollowed;
+            });
+        } finally {
+            silence.complete(Reply.absent("x"));
+        }
+    }
+
+    private static void pass(Duration time) {
+        var until = System.nanoTime() + time.toNanos();
+        while (until - System.nanoTime() > 0) {
+            LockSupport.parkNanos(until - System.nanoTime());
+        }
+    }
+
     private static String lease(RecordKey key, long version) {
         return StoredLease.first(key, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
                 .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version + "\",");
