@@ -225,11 +225,11 @@ class RecordsTest {
     @Test
     void aListThatIsCutOffIsNotWholeAlthoughSomeOfItHasRunOut() {
         try (var store = open("?prefix=cut")) {
-            var standbys = List.of("ann", "bob", "cy").stream()
-                    .map(name -> RecordKey.standby("billing", 1, name))
+            var standbys = List.of(1, 2, 3).stream()
+                    .map(priority -> RecordKey.standby("billing", priority, "ann"))
                     .toList();
             standbys.forEach(standby -> now(store.put(standby, "here", PATIENCE, PATIENCE)));
-            assertThat(server.ask("DEL", "cut:" + standbys.get(0).path())).isEqualTo("1"); // as when its time is over
+            assertThat(server.ask("DEL", "cut:" + standbys.get(0).path())).isEqualTo("1");
             var cut = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, 2, PATIENCE));
             assertThat(cut.keys()).containsExactly(standbys.get(1));
             assertThat(cut.isWhole()).isFalse();
