@@ -85,6 +85,10 @@ final class ConsulWatch implements AutoCloseable {
                         List.of("recurse", "wait=" + WAIT_SECONDS + "s", "index=" + index),
                         RequestTime.of(PATIENCE));
                 asked = asking;
+                if (closed) {
+                    asking.cancel(true); // closed before there was this to cancel
+                    return;
+                }
                 var answer = HttpMembers.answer(asking);
                 refused.granted();
                 index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins again

@@ -96,6 +96,9 @@ final class EtcdWatch implements AutoCloseable {
     /** A member that breaks off is left to others: until the next request nobody else would find it dead. */
     private void read(int member, Stream<String> opened) {
         lines = opened;
+        if (closed) {
+            return; // before there was this stream to close
+        }
         DelayThread.after(LIFE).execute(() -> end(opened));
         try {
             opened.takeWhile(line -> !closed).forEach(line -> heard(member, line));

@@ -120,15 +120,25 @@ final class KubernetesClient {
 
     /** Gets, or lists, as the verb says. */
     CompletableFuture<Answer> get(Urgency urgency, String verb, String path, Duration timeout) {
+        return get(urgency, verb, path, RequestTime.of(timeout));
+    }
+
+    /** Does the same in what is left of the time. */
+    CompletableFuture<Answer> get(Urgency urgency, String verb, String path, RequestTime time) {
         return whenAllowed(
                 urgency,
-                timeout,
+                time,
                 rest -> members.read(
                         urgency, rest, (member, left) -> ask(urgency, verb, path, HttpRequest.Builder::GET, left)));
     }
 
     /** Asks for something to be done; no answer means that it may have been, or will be. */
     CompletableFuture<Answer> write(Urgency urgency, String verb, String path, String body, Duration timeout) {
+        return write(urgency, verb, path, body, RequestTime.of(timeout));
+    }
+
+    /** Does the same in what is left of the time. */
+    CompletableFuture<Answer> write(Urgency urgency, String verb, String path, String body, RequestTime time) {
         var method = switch (verb) {
             case "create" -> "POST";
             case "update" -> "PUT";
@@ -138,7 +148,7 @@ final class KubernetesClient {
         var type = verb.equals("patch") ? "application/merge-patch+json" : "application/json";
         return whenAllowed(
                 urgency,
-                timeout,
+                time,
                 rest -> members.write(
                         urgency,
                         rest,
@@ -174,8 +184,8 @@ final class KubernetesClient {
      * requests that may be under way, which others need who may ask.
      */
     private CompletableFuture<Answer> whenAllowed(
-            Urgency urgency, Duration timeout, Function<RequestTime, CompletableFuture<Answer>> request) {
-        return whenAllowed(urgency, System.nanoTime() + timeout.toNanos(), RequestTime.of(timeout), request);
+            Urgency urgency, RequestTime time, Function<RequestTime, CompletableFuture<Answer>> request) {
+        return whenAllowed(urgency, System.nanoTime() + time.left().toNanos(), time, request);
     }
 
     private CompletableFuture<Answer> whenAllowed(

@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.http.RequestTime;
 import dev.bellwether.kubernetes.KubernetesClient.Answer;
 import dev.bellwether.kubernetes.KubernetesClient.Outcome;
 import dev.bellwether.kubernetes.StoredLease.Next;
@@ -108,12 +109,12 @@ final class KubernetesRecordStore implements RecordStore {
 
     @Override
     public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
-        return get(urgency, key, timeout)
+        return get(urgency, key, RequestTime.of(timeout))
                 .thenApply(lease -> lease.map(found -> found(key, found)).orElse(Found.NOTHING));
     }
 
-    private CompletableFuture<Optional<StoredLease>> get(Urgency urgency, RecordKey key, Duration timeout) {
-        return client.get(urgency, "get", path(key), timeout)
+    private CompletableFuture<Optional<StoredLease>> get(Urgency urgency, RecordKey key, RequestTime time) {
+        return client.get(urgency, "get", path(key), time)
                 .thenApply(answer -> answer.isDone() ? Optional.of(StoredLease.of(answer.json())) : Optional.empty());
     }
 
@@ -154,7 +155,7 @@ final class KubernetesRecordStore implements RecordStore {
         if (isGrant && key.parts().size() == RecordKey.OF_SEAT) {
             labels.ifPresent(all -> all.asks(key.election(), holder));
         }
-        return write(urgency, key, expected, next(key, draft), timeout);
+        return write(urgency, key, expected, next(key, draft), RequestTime.of(timeout));
     }
 
     /*
@@ -162,23 +163,23 @@ final class KubernetesRecordStore implements RecordStore {
      * would bring back what was deleted. With the uid it is refused. So the Lease at that version must be known.
      */
     private CompletableFuture<Written> write(
-            Urgency urgency, RecordKey key, long expected, Next next, Duration timeout) {
+            Urgency urgency, RecordKey key, long expected, Next next, RequestTime time) {
         if (expected == 0) {
             var body = StoredLease.first(key, next, now(key));
-            return client.write(urgency, "create", client.leases(""), body, timeout)
+            return client.write(urgency, "create", client.leases(""), body, time)
                     .thenApply(answer -> written(key, answer));
         }
-        var begun = System.nanoTime();
+        var deadline = System.nanoTime() + time.left().toNanos();
         var seen = known.of(StoredLease.name(key)).filter(lease -> lease.revision() == expected);
-        var former = seen.isPresent() ? CompletableFuture.completedFuture(seen) : get(urgency, key, timeout);
+        var former = seen.isPresent() ? CompletableFuture.completedFuture(seen) : get(urgency, key, time);
         return former.thenCompose(lease -> {
             var present = lease.map(StoredLease::revision).orElse(0L);
             if (present != expected) {
                 return CompletableFuture.completedFuture(Written.outdated(present));
             }
-            var left = timeout.minusNanos(System.nanoTime() - begun);
             var body = lease.orElseThrow().json(key, next, now(key));
-            return client.write(urgency, "update", path(key), body, left).thenApply(answer -> written(key, answer));
+            return client.write(urgency, "update", path(key), body, time.until(deadline))
+                    .thenApply(answer -> written(key, answer));
         });
     }
 
@@ -275,7 +276,7 @@ final class KubernetesRecordStore implements RecordStore {
     /** Adds all Leases with these labels, page by page, and returns the version as of which they are. */
     static CompletableFuture<String> pages(
             KubernetesClient client, Urgency urgency, String selector, List<Json> items, Duration timeout) {
-        return page(client, urgency, selector, "", items, System.nanoTime() + timeout.toNanos(), 1);
+        return page(client, urgency, selector, "", items, RequestTime.of(timeout), 1);
     }
 
     private static CompletableFuture<String> page(
@@ -284,12 +285,12 @@ final class KubernetesRecordStore implements RecordStore {
             String selector,
             String from,
             List<Json> items,
-            long deadline,
+            RequestTime time,
             int page) {
+        var deadline = System.nanoTime() + time.left().toNanos();
         var query = "?limit=" + PAGE + "&labelSelector=" + encoded(selector)
                 + (from.isEmpty() ? "" : "&continue=" + encoded(from));
-        var left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
-        return client.get(urgency, "list", client.leases(query), left).thenCompose(answer -> {
+        return client.get(urgency, "list", client.leases(query), time).thenCompose(answer -> {
             if (answer.outcome() == Outcome.EXPIRED || page > MOST_PAGES) {
                 return CompletableFuture.failedFuture(new UnavailableException(
                         client + ": the list of Leases is too long to be read before it changes too much"));
@@ -299,7 +300,7 @@ final class KubernetesRecordStore implements RecordStore {
             var next = metadata.text("continue");
             return next.isEmpty()
                     ? CompletableFuture.completedFuture(metadata.text("resourceVersion"))
-                    : page(client, urgency, selector, next, items, deadline, page + 1);
+                    : page(client, urgency, selector, next, items, time.until(deadline), page + 1);
         });
     }
 
@@ -331,16 +332,16 @@ final class KubernetesRecordStore implements RecordStore {
     @Override
     public CompletionStage<?> put(RecordKey key, String text, Duration kept, Duration timeout) {
         var next = new Next(text, Fields.parse(text).text("candidate"), seconds(kept), true, false);
-        var begun = System.nanoTime();
+        var time = RequestTime.of(timeout);
+        var deadline = System.nanoTime() + timeout.toNanos();
         var at = known.of(StoredLease.name(key)).map(StoredLease::revision).orElse(0L);
-        return write(Urgency.LIST, key, at, next, timeout).thenCompose(first -> {
+        return write(Urgency.LIST, key, at, next, time).thenCompose(first -> {
             if (first.done()) {
                 return CompletableFuture.completedFuture(first);
             }
-            var left = timeout.minusNanos(System.nanoTime() - begun);
-            return get(Urgency.LIST, key, left)
+            return get(Urgency.LIST, key, time.until(deadline))
                     .thenCompose(lease -> write(
-                            Urgency.LIST, key, lease.map(StoredLease::revision).orElse(0L), next, left))
+                            Urgency.LIST, key, lease.map(StoredLease::revision).orElse(0L), next, time.until(deadline)))
                     .thenApply(second -> {
                         if (!second.done()) {
                             throw new UnavailableException(this + ": " + key + " is being written by others");

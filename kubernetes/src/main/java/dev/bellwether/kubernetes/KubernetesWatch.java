@@ -125,6 +125,9 @@ final class KubernetesWatch implements AutoCloseable {
         heardNanos = System.nanoTime();
         try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
             lines = opened;
+            if (closed) {
+                return; // before there was this stream to close
+            }
             listen(opened);
             opened.takeWhile(line -> !closed).forEach(this::heard);
         } finally {

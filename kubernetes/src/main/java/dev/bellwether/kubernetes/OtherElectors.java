@@ -105,14 +105,13 @@ record OtherElectors(Who who, ForeignRules rules) {
 
     /**
      * How long one of theirs leads on after its lease is over: an answer comes a renew deadline late, it retries for
-     * another after one period, and its attempt to release takes a third. A tenth is added, for clocks.
+     * another after one period, and its attempt to release takes a third. But at least as long as one that has released
+     * leads on, whatever its lease: until it has the answer, a renew deadline later. A tenth is added, for clocks.
      */
     private static Duration grace(Duration lease, Duration deadline, Duration retry) {
-        return deadline.multipliedBy(3)
-                .plus(retry)
-                .minus(lease)
-                .multipliedBy(11)
-                .dividedBy(10);
+        var afterLease = deadline.multipliedBy(3).plus(retry).minus(lease);
+        var longer = afterLease.compareTo(deadline) > 0 ? afterLease : deadline;
+        return longer.multipliedBy(11).dividedBy(10);
     }
 
     /** Refuses what they could not stand beside. */

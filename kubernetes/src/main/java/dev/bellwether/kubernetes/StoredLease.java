@@ -38,6 +38,10 @@ record StoredLease(
      * All other electors keep annotations when they take a Lease over, so the annotation "spec" repeats holder and
      * transitions. Where it differs, the record is not what counts for them.
      *
+     * A server does not write an update that changes nothing, and answers as if it had, at the same version. A write
+     * that is to keep a late one away would then keep away nothing. So each names the version that it replaces: one
+     * that stands over it names another.
+     *
      * Beside others the specification decides for them, and so is written as they want it: renewTime is by our clock,
      * as theirs is, and rises by a second at least, since they compare it by the second; the lease is rounded up; and a
      * seat that is free has no holder, but all other fields, without which some of them fail.
@@ -49,6 +53,7 @@ record StoredLease(
     private static final String RECORD = "bellwether.dev/record";
     private static final String KEY = "bellwether.dev/key";
     private static final String SPEC = "bellwether.dev/spec";
+    private static final String REPLACED = "bellwether.dev/replaced";
 
     private static final String RESERVED = "bellwether--";
     private static final String DNS = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -246,6 +251,7 @@ record StoredLease(
         allAnnotations.put(KEY, key.path());
         allAnnotations.put(RECORD, next.text);
         allAnnotations.put(SPEC, said.repeated(next.beside));
+        allAnnotations.put(REPLACED, Long.toString(revision));
         return "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":" + quoted(name)
                 + (uid.isEmpty() ? "" : ",\"uid\":" + quoted(uid) + ",\"resourceVersion\":\"" + revision + "\"")
                 + (isTracked ? ",\"managedFields\":[{}]" : "")

@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.ConnectUri;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,6 +38,17 @@ class OtherElectorsTest {
                 .others();
         assertThat(rules.grace()).isEqualTo(Duration.ofMillis(71_500));
         assertThat(rules.longestLease()).isEqualTo(Duration.ofSeconds(60));
+    }
+
+    /** One that is cut off has stopped before so long a lease is over; one that has released waits for the answer. */
+    @Test
+    void whateverTheirLeaseOneThatHasReleasedLeadsOnForARenewDeadline() {
+        for (var lease : List.of("60s", "32s", "31s")) {
+            var rules = settings("k8s:x?beside=client-go&theirLease=" + lease)
+                    .traits()
+                    .others();
+            assertThat(rules.grace()).as(lease).isEqualTo(Duration.ofSeconds(11));
+        }
     }
 
     @ParameterizedTest

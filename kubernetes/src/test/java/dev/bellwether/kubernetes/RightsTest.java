@@ -31,6 +31,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -52,7 +53,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Rights, tokens, priority and what a whole cluster refuses. The API server that tests can start has no such rules: here
+ * Rights, tokens, priority, what a whole cluster refuses or does not write, and servers that are slow. The API server that tests can start has no such rules: here
  * a stub answers as the documentation of Kubernetes says.
  */
 @Timeout(120)
@@ -304,7 +305,7 @@ class RightsTest {
                 .count();
     }
 
-    /** Answers as a server does that keeps what it is sent, each at a higher version. */
+    /** Answers as a server does that keeps what it is sent, each at a higher version, unless it says nothing new. */
     private static Reply kept(Request request, Map<String, String> leases, AtomicInteger version) {
         return switch (verb(request)) {
             case "get" -> {
@@ -312,18 +313,129 @@ class RightsTest {
                 yield lease == null ? Reply.absent("billing") : Reply.of(200, lease);
             }
             case "create", "update" -> {
-                var lease = request.body()
-                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
-                        .replaceFirst("\"(uid|resourceVersion)\":\"[^\"]*\",?", "")
-                        .replaceFirst(
-                                "\"metadata\":\\{",
-                                "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version.incrementAndGet()
-                                        + "\",");
-                leases.put(Json.parse(lease).at("metadata").text("name"), lease);
-                yield Reply.of(200, lease);
+                var said = unversioned(request.body());
+                var name = Json.parse(said).at("metadata").text("name");
+                yield Reply.of(
+                        200,
+                        String.valueOf(leases.compute(
+                                name,
+                                (same, present) ->
+                                        present != null && unversioned(present).equals(said)
+                                                ? present
+                                                : said.replaceFirst(
+                                                        "\"metadata\":\\{",
+                                                        "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\""
+                                                                + version.incrementAndGet() + "\","))));
             }
             default -> usual(request);
         };
+    }
+
+    private static String unversioned(String lease) {
+        return lease.replaceAll("\"(uid|resourceVersion)\":\"[^\"]*\",?", "");
+    }
+
+    /** An API server answers an update that says nothing new as if it had written it, at the same version. */
+    @ParameterizedTest
+    @CsvSource({"''", "&beside=client-go"})
+    void eachWriteOfASeatHasAHigherVersionAlsoIfItSaysTheSame(String more) {
+        var leases = new ConcurrentHashMap<String, String>();
+        var version = new AtomicInteger(7);
+        try (var stub = new StubServer(request -> kept(request, leases, version));
+                var store = open(stub, more)) {
+            var vacant = new Draft("bellwether=1&state=vacant&stamp=one", "");
+            var first = now(store.write(KEY, 0, vacant, Urgency.KEEP, PATIENCE));
+            var second = now(store.write(KEY, first.revision(), vacant, Urgency.KEEP, PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            var third = now(store.write(KEY, second.revision(), vacant, Urgency.KEEP, PATIENCE));
+            assertThat(third.revision()).isGreaterThan(second.revision());
+            assertThat(now(store.read(KEY, Urgency.LOOK, PATIENCE)).text()).isEqualTo(vacant.text());
+        }
+    }
+
+    /** What another request has used of a time is missing to the one that follows, which says nothing of the server. */
+    @ParameterizedTest
+    @CsvSource({"list", "get", "create"})
+    void aRequestThatGetsTheRestOfATimeIsNoBreak(String slow) {
+        var silence = new CompletableFuture<Reply>();
+        var followed = new AtomicInteger();
+        try (var stub = new StubServer(request -> {
+                    if (request.isSign()) {
+                        return usual(request);
+                    }
+                    if (!verb(request).equals(slow) || request.uri().contains("continue=")) {
+                        followed.incrementAndGet();
+                        return silence.join();
+                    }
+                    pass(Duration.ofSeconds(1));
+                    return switch (slow) {
+                        case "list" ->
+                            Reply.of(
+                                    200,
+                                    Reply.list().body().replace("\"metadata\":{", "\"metadata\":{\"continue\":\"1\","));
+                        case "get" -> Reply.of(200, lease(KEY, 8));
+                        default -> Reply.failure(409, "AlreadyExists", "already exists", "{\"name\":\"x\"}");
+                    };
+                });
+                var store = open(stub)) {
+            Eventually.eventually("one follows before the time is over", PATIENCE, () -> {
+                var before = store.session();
+                var timeout = Duration.ofMillis(1_500);
+                var asked = switch (slow) {
+                    case "list" -> store.list(List.of("billing"), RecordKey.OF_STANDBY, timeout);
+                    case "get" -> store.write(KEY, 8, new Draft("one", ""), Urgency.KEEP, timeout);
+                    default -> store.put(STANDBY, "ann", PATIENCE, timeout);
+                };
+                assertThat(asked.toCompletableFuture()).failsWithin(PATIENCE);
+                var hasFollowed = followed.get() > 0;
+                if (hasFollowed) {
+                    assertThat(store.session()).isEqualTo(before);
+                }
+                return hasFollowed;
+            });
+        } finally {
+            silence.complete(Reply.absent("x"));
+        }
+    }
+
+    private static void pass(Duration time) {
+        var until = System.nanoTime() + time.toNanos();
+        while (until - System.nanoTime() > 0) {
+            LockSupport.parkNanos(until - System.nanoTime());
+        }
+    }
+
+    private static String lease(RecordKey key, long version) {
+        return StoredLease.first(key, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
+                .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"" + version + "\",");
+    }
+
+    @Test
+    void aWatchThatIsClosedWhileItListsEnds() {
+        var listed = new CompletableFuture<Reply>();
+        try (var stub = new StubServer(request -> request.uri().contains("watch=true")
+                ? Reply.silence()
+                : isList(request) ? listed.join() : usual(request))) {
+            var others = watching();
+            try (var store = open(stub);
+                    var watch = store.watch(KEY, found -> {})) {
+                assertThat(watch).isNotNull();
+                Eventually.eventually(
+                        "it lists", PATIENCE, () -> stub.requests().stream().anyMatch(RightsTest::isList));
+            } finally {
+                var ours = watching();
+                ours.removeAll(others);
+                listed.complete(Reply.list());
+                Eventually.eventually(
+                        "its thread ends", PATIENCE, () -> ours.stream().noneMatch(Thread::isAlive));
+            }
+        }
+    }
+
+    private static Set<Thread> watching() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("bellwether-kubernetes-watch"))
+                .collect(Collectors.toSet());
     }
 
     private static boolean isList(Request request) {
@@ -499,8 +611,7 @@ class RightsTest {
         var watched = new AtomicInteger();
         var gone = Reply.failure(410, "Expired", "too old resource version: 7 (9)", "{}")
                 .body();
-        var lease = StoredLease.first(KEY, new StoredLease.Next("missed", "", 1, true, false), Instant.EPOCH)
-                .replace("\"metadata\":{", "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"9\",");
+        var lease = lease(KEY, 9);
         Function<Request, Reply> answers = request -> {
             if (request.uri().contains("watch=true")) {
                 return watched.getAndIncrement() > 0
@@ -609,7 +720,11 @@ class RightsTest {
     }
 
     private KubernetesRecordStore open(StubServer stub) {
-        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token)));
+        return open(stub, "");
+    }
+
+    private KubernetesRecordStore open(StubServer stub, String more) {
+        var settings = KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token) + more));
         var access = ClusterAccess.of(settings, Surroundings.real());
         return KubernetesRecordStore.open(settings, access, access::client);
     }

@@ -20,6 +20,8 @@ import java.util.function.Function;
  * TLS. Thread-safe.
  */
 final class StubServer implements AutoCloseable {
+    private static final String STREAMED = "Transfer-Encoding";
+
     private final ServerSocket server;
     private final List<Request> requests = new CopyOnWriteArrayList<>();
 
@@ -43,6 +45,15 @@ final class StubServer implements AutoCloseable {
                     200,
                     "{\"kind\":\"LeaseList\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":"
                             + "{\"resourceVersion\":\"7\"},\"items\":[]}");
+        }
+
+        /** A stream in which nothing is said, and that the server does not end. */
+        static Reply silence() {
+            return new Reply(200, Map.of(STREAMED, "chunked"), "");
+        }
+
+        boolean isStream() {
+            return headers.containsKey(STREAMED);
         }
 
         /** A status, as API servers tell what is wrong. */
@@ -108,9 +119,12 @@ final class StubServer implements AutoCloseable {
             var head = new StringBuilder("HTTP/1.1 " + reply.status + " So\r\nConnection: close\r\n");
             reply.headers.forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
             var bytes = reply.body.getBytes(StandardCharsets.UTF_8);
-            head.append("Content-Length: " + bytes.length + "\r\n\r\n");
+            head.append((reply.isStream() ? "" : "Content-Length: " + bytes.length + "\r\n") + "\r\n");
             socket.getOutputStream().write(head.toString().getBytes(StandardCharsets.UTF_8));
             socket.getOutputStream().write(bytes);
+            while (reply.isStream() && in.read() >= 0) {
+                Thread.onSpinWait(); // until the other side closes it
+            }
         } catch (IOException e) {
             return; // it was given up
         }

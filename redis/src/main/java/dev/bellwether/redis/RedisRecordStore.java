@@ -77,8 +77,10 @@ final class RedisRecordStore implements RecordStore {
     /** Names stay in the index when their keys have run out: who lists them removes them, if they may. */
     private static final String LIST = FLAGS + """
             local now = redis.call('TIME')
-            local found = {string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))}
-            for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
+            local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+            local whole = #names < tonumber(ARGV[3]) and '1' or '0'
+            local found = {string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), whole}
+            for _, name in ipairs(names) do
               if redis.call('EXISTS', ARGV[4] .. name) == 1 then
                 found[#found + 1] = name
               else
@@ -249,6 +251,11 @@ final class RedisRecordStore implements RecordStore {
 
     @Override
     public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+        return list(beginning, parts, MOST_LISTED, timeout);
+    }
+
+    /** Lists so many names at most. */
+    CompletionStage<Listing> list(List<String> beginning, int parts, int most, Duration timeout) {
         var from = RecordKey.pathOf(beginning, parts);
         return connection
                 .ask(
@@ -258,15 +265,15 @@ final class RedisRecordStore implements RecordStore {
                         timeout,
                         "[" + from,
                         "(" + from.substring(0, from.length() - 1) + "0",
-                        Integer.toString(MOST_LISTED),
+                        Integer.toString(most),
                         settings.prefix() + ":")
                 .thenApply(answer -> new Listing(
                         answer.stream()
-                                .skip(1)
+                                .skip(2)
                                 .flatMap(path -> RecordKey.ofPath((String) path, parts).stream())
                                 .toList(),
                         Optional.of(Instant.ofEpochMilli(Long.parseLong((String) answer.get(0)))),
-                        answer.size() <= MOST_LISTED));
+                        answer.get(1).equals("1")));
     }
 
     @Override

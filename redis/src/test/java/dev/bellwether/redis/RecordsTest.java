@@ -223,6 +223,23 @@ class RecordsTest {
     }
 
     @Test
+    void aListThatIsCutOffIsNotWholeAlthoughSomeOfItHasRunOut() {
+        try (var store = open("?prefix=cut")) {
+            var standbys = List.of(1, 2, 3).stream()
+                    .map(priority -> RecordKey.standby("billing", priority, "ann"))
+                    .toList();
+            standbys.forEach(standby -> now(store.put(standby, "here", PATIENCE, PATIENCE)));
+            assertThat(server.ask("DEL", "cut:" + standbys.get(0).path())).isEqualTo("1");
+            var cut = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, 2, PATIENCE));
+            assertThat(cut.keys()).containsExactly(standbys.get(1));
+            assertThat(cut.isWhole()).isFalse();
+            var all = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, 3, PATIENCE));
+            assertThat(all.keys()).containsExactlyElementsOf(standbys.subList(1, 3));
+            assertThat(all.isWhole()).isTrue();
+        }
+    }
+
+    @Test
     void whatWasMissedWhileTheConnectionWasBrokenIsHeardAfterwards() {
         try (var link = FaultProxy.to("127.0.0.1", server.port());
                 var watching = open("redis://127.0.0.1:" + link.port());

@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -138,29 +137,51 @@ public final class RecordLeases implements LeaseStore {
             all.add(Finding.warning(
                     "rights", store.traits().unreadable(), "grant it, as the page of this backend says"));
         } else {
-            leases().forEach((election, lease) ->
-                    store.objection(election, lease).ifPresent(all::add));
+            all.addAll(objections());
         }
         return all;
     }
 
-    /** Returns the leases that are held, of the first of many elections. Blocks. */
-    private Map<String, Duration> leases() {
-        var leases = new TreeMap<String, Duration>();
+    /** Returns what is wrong with the first of many elections. Blocks. */
+    private List<Finding> objections() {
+        var all = new ArrayList<Finding>();
         try {
-            for (var election : elections().join().stream().limit(MANY).toList()) {
-                var record = seats.read(election).join().record();
-                if (record.isHeld()) {
-                    leases.put(election, record.lease());
-                }
+            for (var election : answer(elections()).stream().limit(MANY).toList()) {
+                objection(election).ifPresent(all::add);
             }
-        } catch (CompletionException e) {
-            if (!(e.getCause() instanceof UnavailableException)) {
-                throw e;
-            }
+        } catch (UnavailableException e) {
             log.debug("{} does not list its leases: {}", describe(), e.getMessage());
+        } catch (ElectionException e) {
+            all.add(unreadable("the list of elections", e));
         }
-        return leases;
+        return all;
+    }
+
+    /** One record that cannot be read hides none of its neighbours. */
+    private Optional<Finding> objection(String election) {
+        try {
+            var record = answer(seats.read(election)).record();
+            return record.isHeld() ? store.objection(election, record.lease()) : Optional.empty();
+        } catch (UnavailableException e) {
+            throw e;
+        } catch (ElectionException e) {
+            return Optional.of(unreadable("election \"" + election + '"', e));
+        }
+    }
+
+    private static Finding unreadable(String what, ElectionException why) {
+        return Finding.error(
+                why instanceof AccessRefusedException ? "rights" : "record",
+                what + " cannot be read: " + why.getMessage(),
+                "do what this says; other elections are not affected");
+    }
+
+    private static <T> T answer(CompletableFuture<T> asked) {
+        try {
+            return asked.join();
+        } catch (CompletionException e) {
+            throw Seats.cause(e);
+        }
     }
 
     /** Not where a record may be dropped, or be written by others: what it was raised to would be forgotten. */

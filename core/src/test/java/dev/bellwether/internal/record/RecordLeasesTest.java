@@ -19,6 +19,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
+import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.spi.View;
@@ -28,6 +29,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -775,6 +777,41 @@ class RecordLeasesTest {
         assertThat(leases.describe()).isEqualTo("memory");
         leases.close();
         leases.close();
+    }
+
+    @Test
+    void aRecordThatCannotBeReadIsAFindingAndHidesNoOther() {
+        get(leases.acquire(claim("later", "a", 1)));
+        get(records.write(
+                RecordKey.seat("earlier"), 0, new Draft("bellwether=3&state=vacant", ""), Urgency.KEEP, LEASE));
+        var objecting = new ForwardingRecordStore(records) {
+            @Override
+            public Optional<Finding> objection(String election, Duration lease) {
+                return Optional.of(Finding.warning("lease", election + " is held for " + lease, "make it shorter"));
+            }
+        };
+        assertThat(over(objecting).findings(CandidacyConfig.ofLease(LEASE)))
+                .filteredOn(finding -> finding.level() != Finding.Level.OK)
+                .extracting(finding -> finding.level() + " " + finding.says())
+                .satisfiesExactly(
+                        unreadable -> assertThat(unreadable)
+                                .startsWith("ERROR election \"earlier\" cannot be read: ")
+                                .contains("in a format that this version of Bellwether does not know"),
+                        held -> assertThat(held).isEqualTo("WARNING later is held for " + LEASE));
+    }
+
+    @Test
+    void aListOfElectionsThatIsRefusedIsAFinding() {
+        var refusing = new ForwardingRecordStore(records) {
+            @Override
+            public CompletionStage<Listing> list(List<String> beginning, int parts, Duration timeout) {
+                return CompletableFuture.failedStage(new AccessRefusedException("may not list"));
+            }
+        };
+        assertThat(over(refusing).findings(CandidacyConfig.ofLease(LEASE)))
+                .filteredOn(finding -> finding.level() == Finding.Level.ERROR)
+                .singleElement()
+                .satisfies(refused -> assertThat(refused.says()).endsWith("may not list"));
     }
 
     @Test
