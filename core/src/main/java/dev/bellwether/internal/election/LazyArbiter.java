@@ -2,8 +2,10 @@ package dev.bellwether.internal.election;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Claimant;
@@ -30,6 +32,8 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says
@@ -38,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe.
  */
 public final class LazyArbiter implements Arbiter {
+    private static final Logger log = LoggerFactory.getLogger(Elections.class);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     private final String where;
@@ -274,10 +279,21 @@ public final class LazyArbiter implements Arbiter {
                 var present = connected;
                 var error = fatal;
                 if (present != null) {
-                    attach(present);
+                    attachOrRefuse(present);
                 } else if (error != null) {
                     refuse(error);
                 }
+            }
+        }
+
+        /** What is thrown concerns this one only: it says nothing of the connection, by which all others stand. */
+        private void attachOrRefuse(Arbiter present) {
+            try {
+                attach(present);
+            } catch (ElectionException e) {
+                refuse(e);
+            } catch (RuntimeException | Error e) { // a client's
+                refuse(new ElectionException(this + " cannot begin on " + present.describe() + ": " + e, e));
             }
         }
 
@@ -344,6 +360,11 @@ public final class LazyArbiter implements Arbiter {
         @Override
         void silent(RuntimeException why) {
             claimant.unanswered(Duration.ofNanos(System.nanoTime() - beganNanos), why);
+        }
+
+        @Override
+        public String toString() {
+            return "candidate " + standing.candidate() + " in \"" + standing.election() + '"';
         }
 
         private void claim(Seat real) {
@@ -441,13 +462,22 @@ public final class LazyArbiter implements Arbiter {
         }
 
         @Override
-        void refuse(ElectionException error) {} // anybody who asks is told
+        void refuse(ElectionException error) {
+            if (connected != null) { // else anybody who asks is told
+                Quietly.run(() -> log.error("{} has failed, and is told nothing", this, error));
+            }
+        }
 
         @Override
         public synchronized void close() {
             over = true;
             waiting.remove(this);
             watch.close();
+        }
+
+        @Override
+        public String toString() {
+            return "a watch of \"" + election + '"';
         }
     }
 }

@@ -165,6 +165,7 @@ public final class LoopCandidacy implements Candidacy {
             machine.broken(loop.clock().now(), error);
         } else { // it cannot be ended in order: at least nobody waits for it forever
             over = true;
+            machineClosed = true;
             machine.abandon(loop.clock().now());
         }
         turn(now -> {});
@@ -173,6 +174,7 @@ public final class LoopCandidacy implements Candidacy {
     /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
     public void abandon() {
         over = true;
+        machineClosed = true;
         loop.run(() -> turn(machine::abandon));
         ending.come(); // whatever else is going on
     }
@@ -379,7 +381,7 @@ public final class LoopCandidacy implements Candidacy {
 
     private void settled(Moment now) {
         over = over || (machineClosed && workHasEnded());
-        if (machine.asksNothing()) {
+        if (over || machine.asksNothing()) {
             outages.gone(this, now.nanos());
         } else if (machine.rests()) {
             outages.rests(this, now.nanos());

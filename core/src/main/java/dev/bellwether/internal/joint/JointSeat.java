@@ -420,6 +420,24 @@ final class JointSeat implements Seat {
         claimant.unanswered(waited, why);
     }
 
+    private void attempted(SeatSide side, Metrics.Attempt attempt, Duration latency) {
+        var counts = switch (attempt) {
+            case WON -> side == next; // who has won the old seat only has won nothing yet
+            case RENEWED -> phase != Phase.HOLDING || movesTheProof(side);
+            case REFUSED, UNANSWERED, LOST, MISSED -> true;
+        };
+        if (counts) {
+            claimant.attempted(attempt, latency);
+        }
+    }
+
+    /** Whether a renewal of this seat makes ours last longer: that counts from the older of the two proofs. */
+    private boolean movesTheProof(SeatSide side) {
+        var renewed = side.proof;
+        var other = (side == old ? next : old).proof;
+        return renewed == null || other == null || renewed.since().nanosSince(other.since()) < 0;
+    }
+
     private void left(SeatSide side, boolean unconfirmed) {
         side.left = true;
         side.leftUnconfirmed = unconfirmed;
@@ -539,9 +557,7 @@ final class JointSeat implements Seat {
 
         @Override
         public void attempted(Metrics.Attempt attempt, Duration latency) {
-            if (attempt != Metrics.Attempt.WON || side() == next) { // who has won the old seat only has won nothing yet
-                claimant.attempted(attempt, latency);
-            }
+            loop.execute(() -> JointSeat.this.attempted(side(), attempt, latency)); // in order with what it proves
         }
     }
 }

@@ -11,12 +11,14 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Standing;
+import dev.bellwether.spi.View;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -170,6 +172,46 @@ class LazyArbiterTest {
             assertThat(heard.join()).isInstanceOf(LeadershipEvent.Failed.class);
             assertThatThrownBy(() -> elections.stand("other")).hasMessageContaining("is no table of ours");
             assertThatThrownBy(elections::list).hasMessageContaining("is no table of ours");
+        }
+    }
+
+    @Test
+    void whatAClientThrowsWhenThereIsAConnectionFailsTheOneThatItIsThrownFor() throws Exception {
+        try (var elections = lazily(() -> {
+            tried.countDown();
+            there.join();
+            return new Rig.Wire(store) {
+                @Override
+                public void check(String election, CandidacyConfig config) {
+                    if (election.equals("billing")) {
+                        throw new IllegalStateException("planted");
+                    }
+                }
+
+                @Override
+                public Watch watch(String election, Consumer<View> watcher) {
+                    if (election.equals("watched")) {
+                        throw new IllegalStateException("planted");
+                    }
+                    return super.watch(election, watcher);
+                }
+            };
+        })) {
+            assertThat(tried.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            var watch = elections.election("watched").watch(leader -> {});
+            var heard = new CompletableFuture<LeadershipEvent>();
+            var refused = elections.stand(
+                    "billing",
+                    CandidacyConfig.builder().listener(heard::complete).build());
+            var other = elections.stand("other");
+            there.complete(true);
+            assertThat(other.await(PATIENCE)).isPresent();
+            assertThat(heard).succeedsWithin(PATIENCE).isInstanceOf(LeadershipEvent.Failed.class);
+            assertThatThrownBy(refused::awaitClose)
+                    .hasMessageContaining("in \"billing\" cannot begin on rig: ")
+                    .hasMessageContaining("planted");
+            elections.lock("report").tryRun(mandate -> {}); // nobody else is refused
+            watch.close();
         }
     }
 

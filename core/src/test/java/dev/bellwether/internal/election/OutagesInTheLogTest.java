@@ -198,6 +198,16 @@ class OutagesInTheLogTest {
     }
 
     @Test
+    void oneThatIsAbandonedDoesNotKeepAnOutageOpen() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.failed = new UnavailableException("connection refused");
+        rig.pass(Duration.ofSeconds(5));
+        candidacy.abandon();
+        rig.pass(Duration.ofSeconds(30)); // what is still reported of it begins no other
+        assertThat(rig.figures.outages).containsExactly("began", "ended");
+    }
+
+    @Test
     void refusedAccessIsToldAsThat() {
         rig.stand("a", rig.config());
         rig.wire.failed = new AccessRefusedException("permission denied");

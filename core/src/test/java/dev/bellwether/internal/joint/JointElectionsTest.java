@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Leader;
+import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.internal.election.Rig;
@@ -131,6 +132,34 @@ class JointElectionsTest {
             assertThat(joint.isLeader()).as("when it answers again").isTrue();
             leave(joint);
         }
+    }
+
+    /** Else the age of the last proof, as meters have it, would stay young while the mandate runs out. */
+    @ParameterizedTest
+    @ValueSource(strings = {"old", "next"})
+    void aRenewalByWhichTheMandateLastsNoLongerIsNotTold(String cut) {
+        var renewals = new ArrayList<String>();
+        var telling = ElectionsConfig.builder()
+                .loop(rig.loop)
+                .executor(Runnable::run)
+                .metrics(new Metrics() {
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        if (attempt == Attempt.RENEWED) {
+                            renewals.add(candidate);
+                        }
+                    }
+                })
+                .build();
+        var joint = stand(Elections.jointly(over(old), over(next), telling), "both");
+        (cut.equals("old") ? old : next).cut = true;
+        rig.pass(LEASE.dividedBy(2));
+        assertThat(joint.isLeader()).isTrue();
+        assertThat(renewals).isEmpty();
+        (cut.equals("old") ? old : next).cut = false;
+        rig.pass(LEASE.multipliedBy(2));
+        assertThat(joint.isLeader()).isTrue();
+        assertThat(renewals).isNotEmpty();
     }
 
     @Test

@@ -12,6 +12,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.HeldLock;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LockConfig;
+import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
@@ -576,6 +577,36 @@ class CandidacyLockTest {
             assertThat(others.lock("report", config).tryLock().isHeld()).isFalse();
             assertThat(others.election("report").leader()).isPresent();
         }
+    }
+
+    @Test
+    void whatIsKeptFreeKeepsNoOutageOpenBeyondTheEndOfTheElections() throws Exception {
+        var told = new LinkedBlockingQueue<String>();
+        var store = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var config = ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void outageBegan(String what) {
+                        told.add("began");
+                    }
+
+                    @Override
+                    public void outageEnded(Duration length) {
+                        told.add("ended");
+                    }
+                })
+                .build();
+        try (var elections = Elections.over(store, config)) {
+            var kept = LockConfig.builder()
+                    .candidacy(CandidacyConfig.ofLease(Duration.ofMillis(600)))
+                    .atLeast(Duration.ofMinutes(1))
+                    .build();
+            assertThat(elections.lock("report", kept).tryRun(mandate -> {})).isTrue();
+            store.cut = true;
+            assertThat(told.poll(30, TimeUnit.SECONDS)).isEqualTo("began");
+        }
+        assertThat(told.poll(30, TimeUnit.SECONDS)).isEqualTo("ended");
+        assertThat(told).isEmpty();
     }
 
     @Test
