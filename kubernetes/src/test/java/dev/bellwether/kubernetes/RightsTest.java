@@ -53,8 +53,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Rights, tokens, priority, what a whole cluster refuses or does not write, and servers that are slow. The API server that tests can start has no such rules: here
- * a stub answers as the documentation of Kubernetes says.
+ * Rights, tokens, priority, what a whole cluster refuses or does not write, and servers that are slow. The API server
+ * that tests can start has no such rules: here a stub answers as the documentation of Kubernetes says.
  */
 @Timeout(120)
 class RightsTest {

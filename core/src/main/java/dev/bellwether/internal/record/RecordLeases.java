@@ -170,10 +170,11 @@ public final class RecordLeases implements LeaseStore {
     }
 
     private static Finding unreadable(String what, ElectionException why) {
-        return Finding.error(
-                why instanceof AccessRefusedException ? "rights" : "record",
-                what + " cannot be read: " + why.getMessage(),
-                "do what this says; other elections are not affected");
+        var says = what + " cannot be read: " + why.getMessage();
+        var remedy = "do what this says; other elections are not affected";
+        return why instanceof AccessRefusedException
+                ? Finding.error("rights", says, remedy)
+                : Finding.error("record", says, remedy);
     }
 
     private static <T> T answer(CompletableFuture<T> asked) {
