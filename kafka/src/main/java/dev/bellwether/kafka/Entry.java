@@ -41,7 +41,7 @@ record Entry(What what, String election, Fields fields) {
 
     /**
      * Who lost the seat may tell of its claim when others have led since, and compaction keeps what is told last. By
-     * that, and by its offset, whoever comes late must know all tokens before. So what is added to the offset is part
+     * that, and by its offset, one that comes late must know all tokens before. So what is added to the offset is part
      * of the key, and so is a token that was chosen.
      */
     byte[] key() {
