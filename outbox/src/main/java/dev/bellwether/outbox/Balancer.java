@@ -6,6 +6,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.BackendThread;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -56,13 +57,12 @@ final class Balancer implements Runnable {
         this.elections = elections;
         this.seats = IntStream.range(0, config.shards()).mapToObj(config::seat).toList();
         this.relay = relay;
-        thread = new Thread(this, "outbox-balance-" + relay);
+        thread = BackendThread.lasting("outbox-balance-" + relay, this, () -> ended);
         this.pauseNanos = config.lease().toNanos();
     }
 
     /** Starts the thread. */
     Balancer start() {
-        thread.setDaemon(true);
         thread.start();
         return this;
     }

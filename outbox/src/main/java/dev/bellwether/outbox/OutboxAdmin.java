@@ -593,12 +593,19 @@ public final class OutboxAdmin {
 
     /**
      * The same in parts, for topics of many: requeues the oldest up to an id, at most so many, in one transaction;
-     * returns how many. Begin with {@link #lastParked}, and go on until there are none: what is parked again meanwhile
-     * gets a higher id, and is left.
+     * returns how many, 0 only if there are none. Begin with {@link #lastParked}, and go on until there are none: what
+     * is parked again meanwhile gets a higher id, and is left.
      */
     public int requeueTopic(String topic, long last, int most) throws SQLException {
         try (var connection = connect()) {
-            return requeue(connection, parkedOf(connection, topic, last, most));
+            while (true) {
+                var oldest = parkedOf(connection, topic, last, most);
+                var count = requeue(connection, oldest);
+                if (count > 0 || oldest.isEmpty()) {
+                    return count;
+                }
+                // somebody else has requeued all of these, and has committed that, which we have waited for
+            }
         }
     }
 

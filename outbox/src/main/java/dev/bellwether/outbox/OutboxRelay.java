@@ -6,6 +6,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.kafka.KafkaElections;
+import dev.bellwether.spi.BackendThread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -97,7 +97,7 @@ public final class OutboxRelay implements AutoCloseable {
         try {
             relay.stand(elections);
             return relay;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             relay.close();
             throw e;
         }
@@ -106,18 +106,22 @@ public final class OutboxRelay implements AutoCloseable {
     static OutboxRelay start(DataSource database, RelayConfig config, Supplier<Elections> connecting) {
         var relay = new OutboxRelay(database, config, true, KafkaProducer::new);
         var first = new CompletableFuture<@Nullable Void>();
-        var connector = new Thread(() -> relay.connect(connecting, first), "outbox." + config.name() + "-connect");
+        var connector = BackendThread.of(
+                "outbox." + config.name() + "-connect",
+                () -> relay.connect(connecting, first),
+                death -> relay.cannotStand(death, first));
         relay.connector = connector;
-        connector.setDaemon(true);
         connector.start();
         try {
-            first.get(FIRST_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            LOG.debug("outbox {}: the brokers have not answered yet", config.name());
+            first.completeOnTimeout(null, FIRST_MILLIS, TimeUnit.MILLISECONDS).get();
         } catch (InterruptedException e) {
+            first.complete(null); // what fails from now on is an event
             Thread.currentThread().interrupt();
         } catch (ExecutionException e) {
             relay.close();
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
             throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e.getCause());
         }
         return relay;
@@ -154,18 +158,23 @@ public final class OutboxRelay implements AutoCloseable {
                         ? pause.multipliedBy(2)
                         : config.maxBackoff();
             } catch (RuntimeException e) { // to wait fixes no setting, and gives no right
-                if (!first.completeExceptionally(e) && !closed) {
-                    LOG.error(
-                            "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it"
-                                    + " again when the cause is fixed.",
-                            config.name(),
-                            e);
-                    var cause = e instanceof ElectionException known ? known : new ElectionException(e.toString(), e);
-                    shards.forEach(shard -> shard.emit(new RelayEvent.CandidacyFailed(shard.number(), cause)));
-                }
+                cannotStand(e, first);
                 return;
             }
         }
+    }
+
+    private void cannotStand(Throwable e, CompletableFuture<@Nullable Void> first) {
+        if (first.completeExceptionally(e) || closed) {
+            return;
+        }
+        LOG.error(
+                "outbox {}: this relay cannot stand for its shards. It publishes nothing. Start it again when the cause"
+                        + " is fixed.",
+                config.name(),
+                e);
+        var cause = e instanceof ElectionException known ? known : new ElectionException(e.toString(), e);
+        shards.forEach(shard -> shard.emit(new RelayEvent.CandidacyFailed(shard.number(), cause)));
     }
 
     private synchronized void stand(Elections connected) {

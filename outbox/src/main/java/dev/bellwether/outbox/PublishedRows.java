@@ -102,10 +102,7 @@ final class PublishedRows {
             var ids = Arrays.copyOfRange(all, from, Math.min(all.length, from + MOST));
             var there = published(known, store.eventIds(connection, ids));
             if (there.length > 0) {
-                if (store.delete(connection, shard, epoch, there) == 0) {
-                    throw new DeposedException(shard, epoch);
-                }
-                deleted += there.length;
+                deleted += store.deleteLeft(connection, shard, epoch, there);
             }
         }
         return deleted;

@@ -153,10 +153,7 @@ final class RowDeleter implements Runnable {
         // anybody who takes over knows what the last transactions have published, and deletes what a crash brings back;
         // the first is written down at once, so that the loss of all progress is noticed from then on
         var durably = work.number() > 0 && (durable == 0 || work.number() - durable >= ProgressTopic.WINDOW / 4);
-        var count = session.store().delete(connection, session.shard(), session.epoch(), ids);
-        if (count == 0) {
-            throw new DeposedException(session.shard(), session.epoch());
-        }
+        var count = session.store().deleteLeft(connection, session.shard(), session.epoch(), ids);
         if (count < ids.length) {
             LOG.warn(
                     "outbox {}: {} of {} published rows had been deleted by another user",

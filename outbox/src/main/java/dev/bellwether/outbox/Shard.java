@@ -174,7 +174,7 @@ final class Shard {
     void emit(RelayEvent event) {
         try {
             config.listener().accept(event);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("outbox {}: the listener threw for {}", config.name(), event, e);
         }
     }

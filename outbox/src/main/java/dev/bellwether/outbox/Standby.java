@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.BackendThread;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -12,28 +13,29 @@ final class Standby implements Runnable {
     private final List<Shard> shards;
     private final Thread thread;
     private final long pauseNanos;
+    private volatile boolean ended;
 
     Standby(String outbox, List<Shard> shards, Duration lease) {
         this.shards = List.copyOf(shards);
         pauseNanos = Math.max(lease.toNanos() / 2, 1);
-        thread = new Thread(this, "outbox." + outbox + "-standby");
+        thread = BackendThread.lasting("outbox." + outbox + "-standby", this, () -> ended);
     }
 
     Standby start() {
-        thread.setDaemon(true);
         thread.start();
         return this;
     }
 
     /** Ends it soon. */
     void end() {
+        ended = true;
         thread.interrupt();
     }
 
     @Override
     public void run() {
         try {
-            while (!Thread.currentThread().isInterrupted()) {
+            while (!ended) {
                 TimeUnit.NANOSECONDS.sleep(pauseNanos);
                 shards.forEach(Shard::lookAfterLeader);
             }

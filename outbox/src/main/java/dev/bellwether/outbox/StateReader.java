@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.BackendThread;
 import java.sql.SQLException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -20,7 +21,7 @@ final class StateReader implements Runnable {
     private final Source source;
     private volatile @Nullable Known known;
     private @Nullable Thread thread; // guarded by this
-    private boolean ended; // guarded by this
+    private volatile boolean ended;
 
     /** Where connections come from. */
     interface Source {
@@ -47,8 +48,7 @@ final class StateReader implements Runnable {
 
     private synchronized void start() {
         if (thread == null && !ended) {
-            thread = new Thread(this, "outbox." + config.name() + "-state");
-            thread.setDaemon(true);
+            thread = BackendThread.lasting("outbox." + config.name() + "-state", this, () -> ended);
             thread.start();
         }
     }

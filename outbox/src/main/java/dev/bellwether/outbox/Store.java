@@ -262,6 +262,27 @@ abstract class Store {
      */
     abstract int delete(Connection connection, int shard, long epoch, long[] ids) throws SQLException;
 
+    /**
+     * The same for rows that an operator may have deleted, which is no sign of another leader.
+     *
+     * @throws DeposedException if the shard is not ours
+     */
+    final int deleteLeft(Connection connection, int shard, long epoch, long[] ids)
+            throws SQLException, DeposedException {
+        var count = delete(connection, shard, epoch, ids);
+        if (count == 0 && !isEpoch(connection, shard, epoch)) {
+            throw new DeposedException(shard, epoch);
+        }
+        return count;
+    }
+
+    /** An epoch that is over does not come back: if it is this one now, it was before. */
+    private boolean isEpoch(Connection connection, int shard, long epoch) throws SQLException {
+        return tenancy(connection, shard)
+                .filter(tenancy -> tenancy.epoch() == epoch)
+                .isPresent();
+    }
+
     /** Writes down the progress of a shard, and returns whether that is still ours. */
     final boolean mark(Connection connection, int shard, long epoch, ProgressMark progress) throws SQLException {
         try (var update = connection.prepareStatement("UPDATE " + table.relay()

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.BackendThread;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashSet;
@@ -67,9 +68,8 @@ final class WakeUpListener {
     synchronized void add(ReadPace pace, WakeUpSql sql) {
         paces.add(pace);
         if (thread == null && !closed) {
-            var next = new Thread(() -> run(sql), "outbox." + config.name() + "-listen");
+            var next = BackendThread.lasting("outbox." + config.name() + "-listen", () -> run(sql), this::isReplaced);
             thread = next;
-            next.setDaemon(true);
             next.start();
         }
     }
@@ -77,6 +77,10 @@ final class WakeUpListener {
     /** Calls it no more; gives the connection back soon if there is none left. */
     void remove(ReadPace pace) {
         paces.remove(pace);
+    }
+
+    private synchronized boolean isReplaced() {
+        return thread != Thread.currentThread();
     }
 
     private synchronized boolean goesOn() {
@@ -165,8 +169,9 @@ final class WakeUpListener {
             } catch (RuntimeException | LinkageError e) {
                 pause = LONG_RETRY_NANOS;
                 warn("listening failed by " + e);
+            } finally {
+                silent();
             }
-            silent();
             var until = System.nanoTime() + pause;
             while (!closed && !paces.isEmpty() && System.nanoTime() - until < 0) {
                 LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(NAP_MILLIS), until - System.nanoTime()));

@@ -9,6 +9,7 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -197,7 +199,7 @@ class PoisonTest {
                 Eventually.eventually("later records are published", RelayStage.PATIENCE, () -> {
                     try {
                         stage.stash(Message.of(later, "other", "0"));
-                    } catch (java.sql.SQLException e) {
+                    } catch (SQLException e) {
                         throw new IllegalStateException(e);
                     }
                     return reader.poll().ledger().records() > 0;
@@ -212,6 +214,38 @@ class PoisonTest {
                         () -> reader.poll().ledger().isComplete(Map.of("k", 5)));
                 assertThat(admin.parked(10)).isEmpty();
             }
+        }
+    }
+
+    @Test
+    void whatIsParkedOfATopicIsRequeuedBesideAnotherWhoRequeuesTheOldest() throws Exception {
+        try (var stage = new RelayStage();
+                var other = stage.connect()) {
+            var parked = stage.table.parked();
+            stage.execute("INSERT INTO " + parked + " (id, event_id, created, topic, parked, reason) SELECT i,"
+                    + " gen_random_uuid(), now(), 't', now(), 'r' FROM generate_series(1, 2500) AS i");
+            other.setAutoCommit(false);
+            try (var oldest = other.createStatement()) {
+                assertThat(oldest.executeUpdate("DELETE FROM " + parked + " WHERE id <= 1000"))
+                        .isEqualTo(1_000);
+            }
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var requeued = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return admin.requeueTopic("t");
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            Eventually.eventually(
+                    "it waits for the other",
+                    RelayStage.PATIENCE,
+                    () -> stage.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                                    + " AND query LIKE '%" + parked + "%'")
+                            > 0);
+            other.commit();
+            assertThat(requeued.get(90, TimeUnit.SECONDS)).isEqualTo(1_500);
+            assertThat(admin.lastParked("t")).isEmpty();
         }
     }
 

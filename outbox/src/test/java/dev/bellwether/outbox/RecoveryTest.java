@@ -1,12 +1,26 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.errors.DisconnectException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -108,12 +122,200 @@ class RecoveryTest {
                     first[0] = false;
                     throw new TimeoutException("planted");
                 }
-                Producer<byte[], byte[]> producer = new org.apache.kafka.clients.producer.KafkaProducer<>(properties);
+                Producer<byte[], byte[]> producer = new KafkaProducer<>(properties);
                 return producer;
             });
             stage.stash(Message.of(stage.topic, "k", "0"));
             stage.awaitEmpty();
             assertThat(first[0]).isFalse();
         }
+    }
+
+    @Test
+    void rowsThatAnOperatorDeletesWhileTheyArePublishedAreNoOtherLeader() throws Exception {
+        var committed = new AtomicBoolean();
+        var deletedByHand = new AtomicInteger();
+        try (var stage = new RelayStage(OutboxForm.PLAIN);
+                var reader = stage.reader(true)) {
+            var delete = "DELETE FROM " + stage.table.name();
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.relay(
+                    more -> more,
+                    FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                        @Override
+                        public void before(String step) {
+                            if (step.equals("delete") && committed.get() && deletedByHand.get() == 0) {
+                                deletedByHand.addAndGet(update(stage, delete));
+                            }
+                        }
+                    }),
+                    properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                        @Override
+                        public void after(String method) {
+                            if (method.equals("commitTransaction")) {
+                                committed.set(true);
+                            }
+                        }
+                    }));
+            stage.awaitEmpty();
+            stage.stash(Message.of(stage.topic, "k", "1"));
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "both are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 2)));
+            assertThat(deletedByHand).hasValue(1);
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    @Test
+    void publishedRowsThatAnOperatorDeletesBeforeASuccessorDoesAreNoOtherLeader() throws Exception {
+        try (var stage = new RelayStage(OutboxForm.PLAIN)) {
+            try (var relay = stage.relay()) {
+                stage.await(RelayEvent.LeaderRefreshed.class);
+                assertThat(relay.isLeader()).isTrue();
+            }
+            var deletesFirst = FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                @Override
+                public void before(String step) {
+                    assertThat(update(stage, "DELETE FROM " + stage.table.name()))
+                            .isOne();
+                }
+            });
+            try (var connection = deletesFirst.getConnection()) {
+                var store = Store.of(connection, stage.table);
+                var epoch = store.tenancy(connection, 0).orElseThrow().epoch();
+
+                assertThat(publishedAndLeft(stage).delete(store, connection, 0, epoch))
+                        .isZero();
+                assertThatThrownBy(() -> publishedAndLeft(stage).delete(store, connection, 0, epoch - 1))
+                        .isInstanceOf(DeposedException.class);
+            }
+        }
+    }
+
+    /** Returns what tells of a row that it is published, and that is in the table. */
+    private static PublishedRows publishedAndLeft(RelayStage stage) throws SQLException {
+        var message = Message.of(stage.topic, "k", "0");
+        stage.stash(message);
+        var id = stage.number("SELECT max(id) FROM " + stage.table.name());
+        var published = new PublishedRows();
+        published.add(new Published(1, 0, 1, new long[] {id}, new int[] {
+            Published.hash(message.eventId().toString())
+        }));
+        return published;
+    }
+
+    private static int update(RelayStage stage, String sql) {
+        try (var connection = stage.connect();
+                var statement = connection.createStatement()) {
+            return statement.executeUpdate(sql);
+        } catch (SQLException e) {
+            throw new IllegalStateException(sql, e);
+        }
+    }
+
+    @Test
+    void errorOfTheElectionsIsThrownByTheStart() {
+        Supplier<Elections> broken = () -> {
+            throw new NoClassDefFoundError("planted");
+        };
+        var config = RelayConfig.named("x").build();
+        assertThatThrownBy(() -> OutboxRelay.start(Servers.dataSource("jdbc:none"), config, broken))
+                .isInstanceOf(NoClassDefFoundError.class)
+                .hasMessage("planted");
+    }
+
+    @Test
+    void whatFailsWhenTheStartWaitsNoMoreIsAnEvent() {
+        var started = new CountDownLatch(1);
+        Supplier<Elections> slow = () -> {
+            try {
+                started.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            throw new ElectionException("planted");
+        };
+        var told = new CopyOnWriteArrayList<RelayEvent>();
+        var config = RelayConfig.named("x").listener(told::add).build();
+        try (var relay = OutboxRelay.start(Servers.dataSource("jdbc:none"), config, slow)) {
+            started.countDown();
+            Eventually.eventually(
+                    "it is told",
+                    RelayStage.PATIENCE,
+                    () -> told.stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance));
+            assertThat(relay.isLeader()).isFalse();
+        }
+    }
+
+    @Test
+    void errorOfAListenerEndsNothing() {
+        var told = new ArrayList<RelayEvent>();
+        var config = RelayConfig.named("x")
+                .listener(event -> {
+                    told.add(event);
+                    throw new NoClassDefFoundError("planted");
+                })
+                .build();
+        var database = Servers.dataSource("jdbc:none");
+        var shard = new Shard(
+                0,
+                config,
+                database,
+                KafkaProducer::new,
+                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
+                new WakeUpListener(database, config),
+                "relay");
+        var event = new RelayEvent.CandidacyFailed(0, new ElectionException("planted"));
+        shard.emit(event);
+        assertThat(told).isEqualTo(List.of(event));
+    }
+
+    @Test
+    void stateIsReadAgainAfterAnError() throws Exception {
+        try (var stage = new RelayStage()) {
+            var config = stage.config(more -> more.stateInterval(Duration.ofMillis(50)));
+            var first = new AtomicBoolean(true);
+            var reader = new StateReader(config, () -> {
+                if (first.getAndSet(false)) {
+                    throw new OutOfMemoryError("planted");
+                }
+                return LentConnection.of(stage.connect(), stage.table, RelayStage.PATIENCE);
+            });
+            Eventually.eventually(
+                    "it is known", RelayStage.PATIENCE, () -> reader.latest().isPresent());
+            reader.end();
+        }
+    }
+
+    @Test
+    void listenerForWritersTriesAgainAfterAnError() {
+        var asked = new AtomicInteger();
+        var config = RelayConfig.named("x").build();
+        var broken = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            asked.incrementAndGet();
+            throw new OutOfMemoryError("planted");
+        });
+        var listener = new WakeUpListener(broken, config);
+        var sql = new WakeUpSql(config.table());
+        listener.add(new ReadPace(config, 0, sql, listener, () -> {}, System::nanoTime), sql);
+        Eventually.eventually("it asks again", RelayStage.PATIENCE, () -> asked.get() > 1);
+        listener.close();
+        listener.join();
+    }
+
+    @Test
+    void balancerLooksAgainAfterAnError() {
+        var asked = new AtomicInteger();
+        var config = RelayConfig.named("x").lease(Duration.ofSeconds(1)).build();
+        var broken = FaultyDatabase.proxy(Elections.class, (method, arguments) -> {
+            asked.incrementAndGet();
+            throw new OutOfMemoryError("planted");
+        });
+        var balancer = new Balancer(broken, config, "relay").start();
+        Eventually.eventually("it looks again", RelayStage.PATIENCE, () -> asked.get() > 1);
+        balancer.end();
     }
 }
