@@ -15,12 +15,17 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The meters of one election, or of all partitions of one roster. Thread-safe. */
 final class ElectionMeters {
     private final Clock clock;
     private final Set<Seat> led = ConcurrentHashMap.newKeySet();
-    private final Map<Seat, Long> provenNanos = new ConcurrentHashMap<>();
+    /** Of those that lead: when that was last proven. Reports may be behind those of the end of a term. */
+    final Map<Seat, Long> provenNanos = new ConcurrentHashMap<>();
+    /** Since when the last claim that was won counts; null before the first. What follows it is the term, if any. */
+    private volatile @Nullable Long wonNanos;
+
     private volatile long token;
 
     private final Counter begun;
@@ -87,6 +92,10 @@ final class ElectionMeters {
     }
 
     void began(Seat seat, long token) {
+        var won = wonNanos;
+        if (won != null) { // the members of a roster do not tell their proofs
+            provenNanos.put(seat, won);
+        }
         led.add(seat);
         this.token = token;
         begun.increment();
@@ -99,8 +108,11 @@ final class ElectionMeters {
     }
 
     void attempted(Seat seat, Attempt attempt, Duration latency) {
-        if (attempt == Attempt.WON || attempt == Attempt.RENEWED) {
-            provenNanos.put(seat, clock.monotonicTime() - latency.toNanos()); // it counts from when it was sent
+        var sentNanos = clock.monotonicTime() - latency.toNanos(); // what is proven counts from then
+        if (attempt == Attempt.WON) {
+            wonNanos = sentNanos;
+        } else if (attempt == Attempt.RENEWED) {
+            provenNanos.computeIfPresent(seat, (leads, before) -> sentNanos);
         }
         require(attempts, attempt).record(latency);
     }
@@ -121,7 +133,7 @@ final class ElectionMeters {
         var now = clock.monotonicTime();
         return led.stream()
                 .map(provenNanos::get)
-                .filter(proven -> proven != null) // the members of a roster do not tell their proofs
+                .filter(proven -> proven != null)
                 .mapToDouble(proven -> now - proven)
                 .max()
                 .orElse(Double.NaN);

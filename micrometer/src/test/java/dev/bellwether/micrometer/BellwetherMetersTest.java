@@ -77,6 +77,21 @@ class BellwetherMetersTest {
     }
 
     @Test
+    void nothingIsKeptOfCandidatesWhoLeadNoMore() {
+        var one = new ElectionMeters(registry, "billing");
+        for (var run = 0; run < 100; run++) { // each under an id of its own, as those of locks
+            var early = new ElectionMeters.Seat("billing", "early " + run);
+            one.attempted(early, Metrics.Attempt.WON, Duration.ZERO);
+            one.began(early, run);
+            one.ended(early, Cause.RESIGNED, Duration.ZERO);
+            one.attempted(early, Metrics.Attempt.RENEWED, Duration.ZERO); // what was on its way
+            var aside = new ElectionMeters.Seat("billing", "aside " + run);
+            one.attempted(aside, Metrics.Attempt.WON, Duration.ZERO); // and given back
+        }
+        assertThat(one.provenNanos).isEmpty();
+    }
+
+    @Test
     void everyOutcomeAndCauseIsThereAtZeroBeforeItHappens() {
         meters.expect("billing");
         for (var attempt : Metrics.Attempt.values()) {

@@ -97,10 +97,40 @@ public final class Candidacies {
      * context has stopped, it is the former one, which knows whether its beans may be what calls.
      */
     Optional<Leadership> leadership(String election) {
-        if (running && !leaderships.containsKey(election) && enter(election)) {
-            stand(election);
+        if (running && !leaderships.containsKey(election)) {
+            standLate(election);
         }
         return Optional.ofNullable(latest.get(election));
+    }
+
+    /** Stands in an election that was not named when we started. If that fails, the next call tries again. */
+    private void standLate(String election) {
+        Leadership former;
+        Leadership entered;
+        synchronized (this) {
+            former = latest.get(election);
+            if (!enter(election)) {
+                return;
+            }
+            entered = Objects.requireNonNull(latest.get(election));
+        }
+        try {
+            stand(election);
+        } catch (RuntimeException | Error e) {
+            withdraw(election, entered, former);
+            throw e;
+        }
+    }
+
+    /** Takes back what was entered, unless the context has stopped meanwhile. */
+    private synchronized void withdraw(String election, Leadership entered, @Nullable Leadership former) {
+        if (leaderships.remove(election, entered)) {
+            if (former == null) {
+                latest.remove(election);
+            } else {
+                latest.put(election, former);
+            }
+        }
     }
 
     /** The context starts: if it does so again, it starts all beans, whether or not we lead. */

@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
@@ -38,6 +39,7 @@ import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.support.AbstractApplicationContext;
 import org.springframework.context.support.DefaultLifecycleProcessor;
@@ -486,6 +488,49 @@ class LeadingTest {
                         }
                     }
                     return result;
+                });
+    }
+
+    @Test
+    void aCallTriesAgainToStandInAnElectionThatIsNamedLateIfTheOneBeforeCouldNot() {
+        try (var elections = Elections.connect("memory:" + UUID.randomUUID())) {
+            Contexts.plain()
+                    .withBean(Elections.class, () -> refusingOnce(elections))
+                    .withUserConfiguration(MadeLate.class)
+                    .run(context -> {
+                        var late = context.getBean(MadeLate.Work.class);
+                        assertThatThrownBy(late::run)
+                                .isInstanceOf(ElectionException.class)
+                                .hasMessage("planted");
+                        late.run();
+                        var candidacy = context.getBean(Candidacies.class).of("late");
+                        assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                    });
+        }
+    }
+
+    static class MadeLate {
+        @Bean
+        @Lazy
+        Work work() {
+            return new Work();
+        }
+
+        static class Work {
+            @LeaderOnly("late")
+            void run() {}
+        }
+    }
+
+    /** Elections in which nobody can stand at first. */
+    private static Elections refusingOnce(Elections elections) {
+        var refused = new AtomicBoolean();
+        return (Elections) Proxy.newProxyInstance(
+                Elections.class.getClassLoader(), new Class<?>[] {Elections.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("stand") && refused.compareAndSet(false, true)) {
+                        throw new ElectionException("planted");
+                    }
+                    return method.invoke(elections, arguments);
                 });
     }
 
