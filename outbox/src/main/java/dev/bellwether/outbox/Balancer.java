@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * holds back for a lease. So the difference shrinks by one shard in a lease or so, and rests when nobody leads two more
  * than anybody else.
  *
- * <p>Elections may list a relay that has died for a while. Whoever does not take what it could have is passed over for
+ * <p>Elections may list a relay that has died for a while. One that does not take what it could have is passed over for
  * some leases.
  */
 final class Balancer implements Runnable {
