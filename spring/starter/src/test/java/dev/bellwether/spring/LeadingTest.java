@@ -498,7 +498,7 @@ class LeadingTest {
                     .withBean(Elections.class, () -> refusingOnce(elections))
                     .withUserConfiguration(MadeLate.class)
                     .run(context -> {
-                        var late = context.getBean(MadeLate.Work.class);
+                        var late = context.getBean(MadeLate.LateWork.class);
                         assertThatThrownBy(late::run)
                                 .isInstanceOf(ElectionException.class)
                                 .hasMessage("planted");
@@ -512,11 +512,11 @@ class LeadingTest {
     static class MadeLate {
         @Bean
         @Lazy
-        Work work() {
-            return new Work();
+        LateWork work() {
+            return new LateWork();
         }
 
-        static class Work {
+        static class LateWork {
             @LeaderOnly("late")
             void run() {}
         }
