@@ -367,7 +367,7 @@ class RightsTest {
                         followed.incrementAndGet();
                         return silence.join();
                     }
-                    pass(Duration.ofSeconds(1));
+                    Eventually.throughout("it is slow", Duration.ofSeconds(1), () -> true);
                     return switch (slow) {
                         case "list" ->
                             Reply.of(
@@ -395,13 +395,6 @@ class RightsTest {
             });
         } finally {
             silence.complete(Reply.absent("x"));
-        }
-    }
-
-    private static void pass(Duration time) {
-        var until = System.nanoTime() + time.toNanos();
-        while (until - System.nanoTime() > 0) {
-            LockSupport.parkNanos(until - System.nanoTime());
         }
     }
 

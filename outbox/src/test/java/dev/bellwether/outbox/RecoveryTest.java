@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -259,15 +258,7 @@ class RecoveryTest {
                     throw new NoClassDefFoundError("planted");
                 })
                 .build();
-        var database = Servers.dataSource("jdbc:none");
-        var shard = new Shard(
-                0,
-                config,
-                database,
-                KafkaProducer::new,
-                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
-                new WakeUpListener(database, config),
-                "relay");
+        var shard = StandDownTest.withoutADatabase(0, config);
         var event = new RelayEvent.CandidacyFailed(0, new ElectionException("planted"));
         shard.emit(event);
         assertThat(told).isEqualTo(List.of(event));

@@ -103,16 +103,8 @@ class StandDownTest {
 
     @Test
     void standbyKnowsWhetherSomebodyLeads() throws Exception {
-        var database = Servers.dataSource("jdbc:none");
         var config = RelayConfig.named("x").build();
-        var shard = new Shard(
-                0,
-                config,
-                database,
-                KafkaProducer::new,
-                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
-                new WakeUpListener(database, config),
-                "relay");
+        var shard = withoutADatabase(0, config);
         assertThat(shard.stats().led()).as("before anything is heard").isFalse();
         shard.heard(new LeadershipEvent.Following("x", Optional.of("other"), Optional.empty()));
         assertThat(shard.stats().led()).isTrue();
@@ -135,14 +127,7 @@ class StandDownTest {
                     }
                 })
                 .build();
-        var shard = new Shard(
-                0,
-                config,
-                Servers.dataSource("jdbc:none"),
-                KafkaProducer::new,
-                new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
-                new WakeUpListener(Servers.dataSource("jdbc:none"), config),
-                "relay");
+        var shard = withoutADatabase(0, config);
         var mandate = ShardMandate.past();
         var work = new Thread(() -> shard.lead(mandate));
         work.start();
@@ -176,16 +161,21 @@ class StandDownTest {
         var told = new ArrayList<RelayEvent>();
         var config = RelayConfig.named("x").listener(told::add).build();
         var cause = new ElectionException("access was withdrawn");
+        var shard = withoutADatabase(3, config);
+        shard.heard(new LeadershipEvent.Failed("x", cause));
+        assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));
+    }
+
+    /** Returns a shard that only tells what it hears. */
+    static Shard withoutADatabase(int number, RelayConfig config) {
         var database = Servers.dataSource("jdbc:none");
-        var shard = new Shard(
-                3,
+        return new Shard(
+                number,
                 config,
                 database,
                 KafkaProducer::new,
                 new PoisonDetector((topic, partition) -> Optional.empty(), 1, System::nanoTime),
                 new WakeUpListener(database, config),
                 "relay");
-        shard.heard(new LeadershipEvent.Failed("x", cause));
-        assertThat(told).isEqualTo(java.util.List.of(new RelayEvent.CandidacyFailed(3, cause)));
     }
 }

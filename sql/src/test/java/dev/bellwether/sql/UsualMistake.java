@@ -21,7 +21,8 @@ abstract class UsualMistake implements Contestant.Maker {
     private static final String INSERT =
             "INSERT INTO mistake VALUES (?, '', 0, clock_timestamp()) ON CONFLICT DO NOTHING";
     private static final String CLAIM = """
-            UPDATE mistake SET token = token + (owner <> ? OR ?)::int, owner = ?, until = clock_timestamp() + ? * interval '1 ms'
+            UPDATE mistake SET token = token + (owner <> ? OR ?)::int, owner = ?,
+            until = clock_timestamp() + ? * interval '1 ms'
             WHERE election = ? AND (owner = ? OR until < clock_timestamp()) RETURNING token""";
     private static final String RELEASE = "UPDATE mistake SET owner = '', until = clock_timestamp() WHERE owner = ?";
 

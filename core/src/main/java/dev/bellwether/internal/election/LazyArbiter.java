@@ -329,9 +329,6 @@ public final class LazyArbiter implements Arbiter {
                 present.check(standing.election(), config);
             } catch (UnavailableException e) {
                 silent(e); // whether it is refused is seen later
-            } catch (ElectionException e) {
-                refuse(e);
-                return;
             }
             loop.execute(() -> {
                 if (!left) {
