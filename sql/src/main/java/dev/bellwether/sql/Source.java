@@ -46,7 +46,9 @@ final class Source {
             "jdbc:mysql:",
             Map.of("connectTimeout", "3000", "socketTimeout", "5000", "tcpKeepAlive", "true"),
             "jdbc:h2:",
-            Map.of("WRITE_DELAY", "0"), // else what was committed is written half a second later
+            Map.of(
+                    "WRITE_DELAY", "0", // else what was committed is written half a second later
+                    "NETWORK_TIMEOUT", "5000"), // its connections keep to no limit that they are given later
             SQLITE,
             // a token that was handed out must not be forgotten when the power fails, therefore FULL
             Map.of("journal_mode", "WAL", "synchronous", "FULL", "busy_timeout", "20"));

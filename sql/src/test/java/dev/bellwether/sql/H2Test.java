@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
@@ -23,6 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What is so on H2 only. */
 class H2Test {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     @TempDir
     private Path folder;
 
@@ -91,6 +94,25 @@ class H2Test {
                         throw e.getCause();
                     }
                 });
+    }
+
+    /** Its driver takes a limit of the network for each use, and keeps to none. */
+    @Test
+    void aConnectionThatDiedSilentlyIsGivenUp() throws Exception {
+        var lease = Duration.ofSeconds(1);
+        try (var server = new H2Server(folder);
+                var link = FaultProxy.to("127.0.0.1", server.port());
+                var elections = Elections.connect(H2Server.uri(link.port()));
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(lease))) {
+            var first = leader.await(PATIENCE).orElseThrow();
+
+            link.abandon(); // what is connected; who connects from now on gets through
+
+            Eventually.eventually(
+                    "it leads again",
+                    PATIENCE,
+                    () -> leader.mandate().filter(mandate -> mandate.token() > first.token()));
+        }
     }
 
     @Test
