@@ -24,6 +24,7 @@ final class SeatMemory {
     private final String election;
     private final RecordTraits traits;
     private final SeatRules rules;
+    private final String scope;
     private final Function<String, Optional<SeenSession>> sessions;
     private final Map<String, Written> written = new LinkedHashMap<>(); // by nonce
     private @Nullable ObservedRecord observed;
@@ -60,26 +61,32 @@ final class SeatMemory {
     }
 
     SeatMemory(String election, RecordTraits traits, SeatRules rules) {
-        this(election, traits, rules, session -> Optional.empty());
+        this(election, traits, rules, "prefix", session -> Optional.empty());
     }
 
     /**
      * Knows nothing yet.
      *
+     * @param scope what keeps the records apart from others, in the store's word
      * @param sessions what is known of the sessions that the seat may name; one that is asked for has been named, and
      *     so was made before
      */
     SeatMemory(
-            String election, RecordTraits traits, SeatRules rules, Function<String, Optional<SeenSession>> sessions) {
+            String election,
+            RecordTraits traits,
+            SeatRules rules,
+            String scope,
+            Function<String, Optional<SeenSession>> sessions) {
         this.election = election;
         this.traits = traits;
         this.rules = rules;
+        this.scope = scope;
         this.sessions = sessions;
     }
 
     /** Knows what that one knows: of a copied process. */
     SeatMemory(SeatMemory copied) {
-        this(copied.election, copied.traits, copied.rules, copied.sessions);
+        this(copied.election, copied.traits, copied.rules, copied.scope, copied.sessions);
         observed = copied.observed;
         highestToken = copied.highestToken;
         floor = copied.floor;
@@ -101,6 +108,10 @@ final class SeatMemory {
 
     SeatRules rules() {
         return rules;
+    }
+
+    String scope() {
+        return scope;
     }
 
     RecordTraits traits() {

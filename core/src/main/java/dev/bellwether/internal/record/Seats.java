@@ -505,7 +505,7 @@ final class Seats {
                 bound = Math.max(MANY, 2 * all.size()); // all may be of interest: do not look through them each time
             }
             var name = key.parts().get(key.parts().size() - 1);
-            var made = new Known(key, new SeatMemory(name, traits, SeatRules.TRUE, this::seen));
+            var made = new Known(key, new SeatMemory(name, traits, SeatRules.TRUE, store.scope(), this::seen));
             all.put(key, made);
             return made;
         }

@@ -790,6 +790,11 @@ class RecordLeasesTest {
                 RecordKey.seat("earlier"), 0, new Draft("bellwether=3&state=vacant", ""), Urgency.KEEP, LEASE));
         var objecting = new ForwardingRecordStore(records) {
             @Override
+            public String scope() {
+                return "shelf";
+            }
+
+            @Override
             public Optional<Finding> objection(String election, Duration lease) {
                 return Optional.of(Finding.warning("lease", election + " is held for " + lease, "make it shorter"));
             }
@@ -800,7 +805,8 @@ class RecordLeasesTest {
                 .satisfiesExactly(
                         unreadable -> assertThat(unreadable)
                                 .startsWith("ERROR election \"earlier\" cannot be read: ")
-                                .contains("in a format that this version of Bellwether does not know"),
+                                .contains("in a format that this version of Bellwether does not know")
+                                .contains("Run one version, or use another shelf"),
                         held -> assertThat(held).isEqualTo("WARNING later is held for " + LEASE));
     }
 
@@ -909,6 +915,7 @@ class RecordLeasesTest {
     void aClaimWithoutAnAnswerLeavesNothingBehindOnceAnotherLeads() {
         var late = new LateWrites(records);
         var seats = new Seats(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        var others = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
         for (var i = 0; i < MANY; i++) {
             var election = "order" + i;
             late.hold();
@@ -916,7 +923,7 @@ class RecordLeasesTest {
             late.giveUp();
             assertThat(failure(claimed)).hasMessageContaining("no answer");
             late.holdNoMore();
-            get(leases.acquire(claim(election, "b", 1)));
+            get(others.acquire(claim(election, "b", 1), true));
             assertThat(get(seats.acquire(claim(election, "a", 2), true)).granted())
                     .isFalse();
             get(seats.release(claim(election, "a", 0)));
@@ -928,14 +935,17 @@ class RecordLeasesTest {
     void theAnswerToAClaimThatAnotherHasWrittenOverLeavesNothingBehind() {
         var late = new LateWrites(records);
         var seats = new Seats(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        var others = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
         for (var i = 0; i < MANY; i++) {
             var election = "order" + i;
             late.holdAnswers();
             var claimed = seats.acquire(claim(election, "a", 1), true);
             late.holdNoMore();
-            get(leases.acquire(claim(election, "b", 1)));
+            get(others.acquire(claim(election, "b", 1), true));
             clock.nanos += LEASE.toNanos();
-            assertThat(get(leases.acquire(claim(election, "b", 1))).granted()).isTrue();
+            assertThat(get(others.acquire(claim(election, "b", 2), true)).granted())
+                    .isTrue();
+            get(others.release(claim(election, "b", 2)));
             get(seats.release(claim(election, "a", 0)));
             late.carryOut();
             assertThat(claimed).isDone();
