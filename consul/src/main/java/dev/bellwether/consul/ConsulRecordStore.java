@@ -35,6 +35,9 @@ final class ConsulRecordStore implements RecordStore {
      * witness: an empty key with the digest of the value in its name. If we know the value, the write asks in the same
      * transaction that its witness is there. So a store that lost its last writes, and gave their indexes to others,
      * refuses it.
+     *
+     * Consul leaves a key at its index if it has the value that is written. But an index that stays would let a late
+     * claim in, which the write was to keep away. So no value is written twice over itself.
      */
     private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
     private static final Duration GONE_FOR_LONG = Duration.ofMinutes(1);
@@ -108,13 +111,19 @@ final class ConsulRecordStore implements RecordStore {
     @Override
     public CompletionStage<Written> write(
             RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+        return write(key, expected, draft, client.now(), urgency, timeout);
+    }
+
+    /** Writes a record as of this time; of a millisecond later, if it would change nothing that is there. */
+    CompletionStage<Written> write(
+            RecordKey key, long expected, Draft draft, Instant time, Urgency urgency, Duration timeout) {
         var name = name(key);
-        var now = client.now();
+        var present = known.of(name).filter(seen -> seen.revision == expected);
+        var same = value(time, draft.text());
+        var now = present.filter(seen -> seen.value.equals(same)).isPresent() ? time.plusMillis(1) : time;
         var value = value(now, draft.text());
         var operations = new ArrayList<String>();
-        known.of(name)
-                .filter(seen -> seen.revision == expected)
-                .ifPresent(seen -> operations.add(operation("get", witness(key, seen.value), "")));
+        present.ifPresent(seen -> operations.add(operation("get", witness(key, seen.value), "")));
         operations.add(operation("cas", name, ",\"Index\":" + expected + ",\"Value\":\"" + value + "\""));
         operations.add(operation("delete-tree", witness(key, ""), ""));
         operations.add(operation("set", witness(key, value), ",\"Value\":\"\""));

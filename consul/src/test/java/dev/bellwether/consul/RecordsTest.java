@@ -78,6 +78,22 @@ class RecordsTest {
         }
     }
 
+    /** Consul leaves a key at its index if what is written is there. */
+    @Test
+    void theSameRecordIsWrittenAtAnotherIndexAlsoWithinAMillisecond() {
+        try (var store = open("/same")) {
+            var now = Instant.now();
+            var first = now(store.write(key, 0, new Draft("same", ""), now, Urgency.KEEP, PATIENCE));
+            var second = now(store.write(key, first.revision(), new Draft("same", ""), now, Urgency.KEEP, PATIENCE));
+            assertThat(second.revision()).isGreaterThan(first.revision());
+            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), Urgency.KEEP, PATIENCE))
+                            .done())
+                    .as("a write over the former index")
+                    .isFalse();
+            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).text()).isEqualTo("same");
+        }
+    }
+
     @Test
     void indexesRiseWhenTheKeyIsDeleted() {
         try (var store = open("/deleted")) {

@@ -159,6 +159,11 @@ public interface RecordStore extends AutoCloseable {
         return "";
     }
 
+    /** Returns what keeps the records of this store apart from others, in its own word; by default a prefix. */
+    default String scope() {
+        return "prefix";
+    }
+
     /** Returns whether so many requests wait that what is only displayed is left out for now. */
     default boolean isCrowded() {
         return false;

@@ -192,6 +192,11 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     }
 
     @Override
+    public String scope() {
+        return "topic";
+    }
+
+    @Override
     public RecordTraits traits() {
         return RecordTraits.PLAIN.listing(PRESENCE);
     }

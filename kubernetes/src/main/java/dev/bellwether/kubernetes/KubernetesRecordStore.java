@@ -76,6 +76,11 @@ final class KubernetesRecordStore implements RecordStore {
     }
 
     @Override
+    public String scope() {
+        return "namespace";
+    }
+
+    @Override
     public RecordTraits traits() {
         return settings.traits();
     }

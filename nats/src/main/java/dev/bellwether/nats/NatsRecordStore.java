@@ -125,6 +125,11 @@ final class NatsRecordStore implements RecordStore {
     }
 
     @Override
+    public String scope() {
+        return "bucket";
+    }
+
+    @Override
     public RecordTraits traits() {
         return traits;
     }

@@ -3,6 +3,7 @@ package dev.bellwether.cli.console;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.ExitHook;
 import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.outbox.OutboxMonitor;
@@ -139,14 +140,13 @@ public final class ConsoleCommand implements Callable<Integer> {
             LocalHttp.Place place, Feed feed, PageClock clock, PageServer.Orders orders, String title, Look again)
             throws Exception {
         try (var page = PageServer.start(place, feed, clock::now, orders)) {
-            var atExit = new Thread(page::close, "bellwether-console-end"); // so that those who look are told
-            Runtime.getRuntime().addShutdownHook(atExit);
+            var atExit = ExitHook.add("bellwether-console-end", page::close); // so that those who look are told
             try {
                 var paint = new Paint(around.colours());
                 around.out().println(title + ":  " + paint.strong(readOnly ? page.address() : page.url()));
                 return lookAgainAndAgain(again);
             } finally {
-                removeHook(atExit);
+                atExit.close();
             }
         }
     }
@@ -160,14 +160,6 @@ public final class ConsoleCommand implements Callable<Integer> {
                 return ExitCode.OK;
             }
             TimeUnit.NANOSECONDS.sleep(Math.min(left, refresh.toNanos()));
-        }
-    }
-
-    private static void removeHook(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException exiting) {
-            // it runs
         }
     }
 }

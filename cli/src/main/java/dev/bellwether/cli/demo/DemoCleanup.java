@@ -1,5 +1,6 @@
 package dev.bellwether.cli.demo;
 
+import dev.bellwether.cli.command.ExitHook;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -28,7 +29,7 @@ final class DemoCleanup implements AutoCloseable {
     private final Optional<KeyPresses> keys;
     private final Process sweeper;
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
-    private final Thread atExit = new Thread(this::put, "bellwether-demo-end");
+    private final ExitHook atExit;
     private volatile boolean over;
     private boolean away;
 
@@ -36,6 +37,7 @@ final class DemoCleanup implements AutoCloseable {
         this.folder = folder;
         this.keys = keys;
         this.sweeper = sweeper;
+        atExit = ExitHook.add("bellwether-demo-end", this::put);
     }
 
     static DemoCleanup in(Path folder, Optional<KeyPresses> keys) throws IOException {
@@ -49,9 +51,7 @@ final class DemoCleanup implements AutoCloseable {
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        var props = new DemoCleanup(folder, keys, sweeper);
-        Runtime.getRuntime().addShutdownHook(props.atExit);
-        return props;
+        return new DemoCleanup(folder, keys, sweeper);
     }
 
     Path folder() {
@@ -79,12 +79,8 @@ final class DemoCleanup implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            Runtime.getRuntime().removeShutdownHook(atExit);
-        } catch (IllegalStateException exiting) {
-            // the hook waits for us, or we for it
-        }
-        put();
+        atExit.close();
+        put(); // if the process ends, the hook waits for us, or we for it
     }
 
     private synchronized void put() {

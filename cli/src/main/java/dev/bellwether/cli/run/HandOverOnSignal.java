@@ -1,23 +1,21 @@
 package dev.bellwether.cli.run;
 
+import dev.bellwether.cli.command.ExitHook;
+
 /** Hands over when a signal ends this process, until this is closed. Thread-safe. */
 final class HandOverOnSignal implements AutoCloseable {
-    private final Thread hook;
+    private final ExitHook hook;
     private volatile boolean begun;
 
     private HandOverOnSignal(Runnable handOver) {
-        hook = new Thread(
-                () -> {
-                    begun = true;
-                    handOver.run();
-                },
-                "bellwether-hand-over");
+        hook = ExitHook.add("bellwether-hand-over", () -> {
+            begun = true;
+            handOver.run();
+        });
     }
 
     static HandOverOnSignal by(Runnable handOver) {
-        var onSignal = new HandOverOnSignal(handOver);
-        Runtime.getRuntime().addShutdownHook(onSignal.hook);
-        return onSignal;
+        return new HandOverOnSignal(handOver);
     }
 
     /** Returns whether a signal has come: then the process ends with the code of the signal. */
@@ -27,10 +25,6 @@ final class HandOverOnSignal implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            Thread.onSpinWait(); // it is running already
-        }
+        hook.close(); // if it is running already, it goes on
     }
 }

@@ -33,7 +33,7 @@ final class ReleaseRequest extends SeatRequest<Answer> {
         if (isOurs(known.get()) && memory.confirmed().isPresent()) {
             return looked(known.get(), nowNanos);
         }
-        return memory.wrote(claim.nonce()) || mayComeLate(known.get()) || isOurs(known.get())
+        return memory.wrote(SeatMemory.candidacy(claim.nonce()))
                 ? ask(false, nowNanos)
                 : answer(false, known.get(), nowNanos);
     }

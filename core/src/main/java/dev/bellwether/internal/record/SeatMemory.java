@@ -24,6 +24,7 @@ final class SeatMemory {
     private final String election;
     private final RecordTraits traits;
     private final SeatRules rules;
+    private final String scope;
     private final Function<String, Optional<SeenSession>> sessions;
     private final Map<String, Written> written = new LinkedHashMap<>(); // by nonce
     private @Nullable ObservedRecord observed;
@@ -34,6 +35,7 @@ final class SeatMemory {
     private long graceUntilNanos; // nobody may lead before, if there are others
     private Object connection = "";
     private boolean unconfirmed;
+    private long confirmedRevision; // what was read last
     private long readRevision; // what was read, or written here, last
     private long heardRevision; // the highest of which was only heard
     private long leftWhenRead = -1; // how many seats had left the session that the seat named then
@@ -51,29 +53,40 @@ final class SeatMemory {
         private final Map<String, Long> unanswered = new HashMap<>(); // by stamp, over which revision
         private String stamp = ""; // of the last write that is known to have been carried out
         private long revision;
+
+        /** Returns whether none of it can stand any more that this was written over. */
+        private boolean isPast(long over) {
+            return unanswered.isEmpty() && revision < over;
+        }
     }
 
     SeatMemory(String election, RecordTraits traits, SeatRules rules) {
-        this(election, traits, rules, session -> Optional.empty());
+        this(election, traits, rules, "prefix", session -> Optional.empty());
     }
 
     /**
      * Knows nothing yet.
      *
+     * @param scope what keeps the records apart from others, in the store's word
      * @param sessions what is known of the sessions that the seat may name; one that is asked for has been named, and
      *     so was made before
      */
     SeatMemory(
-            String election, RecordTraits traits, SeatRules rules, Function<String, Optional<SeenSession>> sessions) {
+            String election,
+            RecordTraits traits,
+            SeatRules rules,
+            String scope,
+            Function<String, Optional<SeenSession>> sessions) {
         this.election = election;
         this.traits = traits;
         this.rules = rules;
+        this.scope = scope;
         this.sessions = sessions;
     }
 
     /** Knows what that one knows: of a copied process. */
     SeatMemory(SeatMemory copied) {
-        this(copied.election, copied.traits, copied.rules, copied.sessions);
+        this(copied.election, copied.traits, copied.rules, copied.scope, copied.sessions);
         observed = copied.observed;
         highestToken = copied.highestToken;
         floor = copied.floor;
@@ -95,6 +108,10 @@ final class SeatMemory {
 
     SeatRules rules() {
         return rules;
+    }
+
+    String scope() {
+        return scope;
     }
 
     RecordTraits traits() {
@@ -135,7 +152,23 @@ final class SeatMemory {
         wanted = false;
         readRevision = revision();
         heardRevision = revision();
+        confirmedRevision = revision();
         leftWhenRead = observed().map(this::left).orElse(-1L);
+        observed().ifPresent(known -> forgetPast(known.stored()));
+    }
+
+    /** What was to be written over an older record than was read is past, unless it is what was read. */
+    private void forgetPast(StoredRecord found) {
+        var standing = isOurs(found) ? found.record() : SeatRecord.ABSENT;
+        for (var one : written.values()) {
+            one.unanswered
+                    .entrySet()
+                    .removeIf(each ->
+                            each.getValue() < found.revision() && !each.getKey().equals(standing.stamp()));
+        }
+        written.entrySet()
+                .removeIf(each -> each.getValue().isPast(found.revision())
+                        && !each.getKey().equals(standing.nonce()));
     }
 
     private long left(ObservedRecord known) {
@@ -357,13 +390,16 @@ final class SeatMemory {
      * later write may be under way, if this answer comes late.
      */
     void carriedOut(String nonce, String stamp, long revision) {
+        if (revision < confirmedRevision && !written.containsKey(nonce)) {
+            return; // what was read since has shown that it was written over
+        }
         var one = written.computeIfAbsent(nonce, absent -> new Written());
         if (revision > one.revision) {
             one.stamp = stamp;
             one.revision = revision;
         }
         written.values().forEach(each -> each.unanswered.values().removeIf(over -> over < revision));
-        written.values().removeIf(each -> !each.equals(one) && each.unanswered.isEmpty() && each.revision < revision);
+        written.values().removeIf(each -> !each.equals(one) && each.isPast(revision));
     }
 
     /** The record with this stamp was not carried out. */
@@ -397,9 +433,9 @@ final class SeatMemory {
                 .anyMatch(nonce -> candidacy(nonce).equals(candidacy) && mayBeOverwritten(nonce, revision));
     }
 
-    /** Returns whether anything was written here under this nonce that may stand. */
-    boolean wrote(String nonce) {
-        return written.containsKey(nonce);
+    /** Returns whether anything was written here for this candidacy that may stand. */
+    boolean wrote(String candidacy) {
+        return written.keySet().stream().anyMatch(nonce -> candidacy(nonce).equals(candidacy));
     }
 
     /** Returns whether somebody here may hold the seat. */

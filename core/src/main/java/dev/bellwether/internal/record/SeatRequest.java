@@ -84,7 +84,7 @@ abstract class SeatRequest<T> {
         if (!memory.rules().isKnown(found.record())) {
             return SeatStep.failed(new ElectionException("the record of \"" + memory.election()
                     + "\" is in a format that this version of Bellwether does not know. This process does not take"
-                    + " the seat. Run one version, or use another bucket"));
+                    + " the seat. Run one version, or use another " + memory.scope()));
         }
         if (expected >= 0 && found.revision() == expected) {
             return SeatStep.failed(new UnavailableException("a write of \"" + memory.election()

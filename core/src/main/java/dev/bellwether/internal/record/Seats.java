@@ -45,7 +45,10 @@ final class Seats {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
     private static final int MANY = 10_000;
-    /** For so long it is kept that a session is over, if its lease is not known. */
+    /**
+     * For so long it is kept that a session is over, if its lease is not known; and for so long, or the longest lease,
+     * a seat that may be held here, if nobody asks for it any more.
+     */
     private static final Duration LONGEST_KEPT = Duration.ofHours(1);
 
     private final RecordStore store;
@@ -88,6 +91,7 @@ final class Seats {
         private final AtomicInteger users = new AtomicInteger();
 
         private volatile boolean held; // by somebody here, maybe; written under the lock of the memory
+        private volatile long heldUntilNanos; // at most, unless asked for again
         private Watch watch = Watch.NONE; // of a session; guarded by followers
         private String followed = ""; // by a seat, which session; guarded by watchers
 
@@ -97,8 +101,11 @@ final class Seats {
         }
 
         /** Takes no lock of the memory: who looks through all has that of {@link #all}, for which others wait here. */
-        private boolean isIdle() {
-            return users.get() == 0 && !held && watchers.isEmpty() && followers.isEmpty();
+        private boolean isIdle(long nowNanos) {
+            return users.get() == 0
+                    && !(held && nowNanos - heldUntilNanos < 0)
+                    && watchers.isEmpty()
+                    && followers.isEmpty();
         }
     }
 
@@ -191,7 +198,7 @@ final class Seats {
             known.held = known.memory.isInUse();
         }
         synchronized (all) {
-            if (known.isIdle()) {
+            if (known.isIdle(clock.nanos())) {
                 all.remove(key);
             }
         }
@@ -380,6 +387,8 @@ final class Seats {
             before = known.memory.observed();
             noted = noting.apply(known.memory);
             after = known.memory.observed();
+            known.heldUntilNanos =
+                    clock.nanos() + known.memory.watchedFor(LONGEST_KEPT).toNanos();
             known.held = known.memory.isInUse();
         }
         if (after.isPresent()) {
@@ -491,11 +500,12 @@ final class Seats {
                 return present;
             }
             if (all.size() >= bound) {
-                all.values().removeIf(Known::isIdle);
+                var now = clock.nanos();
+                all.values().removeIf(each -> each.isIdle(now));
                 bound = Math.max(MANY, 2 * all.size()); // all may be of interest: do not look through them each time
             }
             var name = key.parts().get(key.parts().size() - 1);
-            var made = new Known(key, new SeatMemory(name, traits, SeatRules.TRUE, this::seen));
+            var made = new Known(key, new SeatMemory(name, traits, SeatRules.TRUE, store.scope(), this::seen));
             all.put(key, made);
             return made;
         }

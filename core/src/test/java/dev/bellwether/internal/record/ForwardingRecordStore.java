@@ -22,6 +22,11 @@ public class ForwardingRecordStore implements RecordStore {
     }
 
     @Override
+    public String scope() {
+        return records.scope();
+    }
+
+    @Override
     public RecordTraits traits() {
         return records.traits();
     }

@@ -47,6 +47,10 @@ import org.junit.jupiter.api.Test;
 class RecordLeasesTest {
     private static final Duration LEASE = Duration.ofSeconds(10);
     private static final Duration PRESENCE = Duration.ofMinutes(10);
+    /** More elections than are kept in mind. */
+    private static final int MANY = 10_500;
+    /** So many come after those that are of no interest are forgotten. */
+    private static final int FEW = 600;
 
     private final SettableClock clock = new SettableClock();
     private final RecordStore records = new MemoryRecordStore(clock, RecordTraits.PLAIN.listing(PRESENCE));
@@ -786,6 +790,11 @@ class RecordLeasesTest {
                 RecordKey.seat("earlier"), 0, new Draft("bellwether=3&state=vacant", ""), Urgency.KEEP, LEASE));
         var objecting = new ForwardingRecordStore(records) {
             @Override
+            public String scope() {
+                return "shelf";
+            }
+
+            @Override
             public Optional<Finding> objection(String election, Duration lease) {
                 return Optional.of(Finding.warning("lease", election + " is held for " + lease, "make it shorter"));
             }
@@ -796,7 +805,8 @@ class RecordLeasesTest {
                 .satisfiesExactly(
                         unreadable -> assertThat(unreadable)
                                 .startsWith("ERROR election \"earlier\" cannot be read: ")
-                                .contains("in a format that this version of Bellwether does not know"),
+                                .contains("in a format that this version of Bellwether does not know")
+                                .contains("Run one version, or use another shelf"),
                         held -> assertThat(held).isEqualTo("WARNING later is held for " + LEASE));
     }
 
@@ -882,6 +892,80 @@ class RecordLeasesTest {
         assertThat(seats.known()).as("20 seats, and the sessions of two leases").isLessThan(20 + 5);
     }
 
+    @Test
+    void aLeadThatWasTakenOverLeavesNothingBehind() {
+        var seats = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
+        var others = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
+        for (var i = 0; i < MANY; i++) {
+            var election = "order" + i;
+            assertThat(get(seats.acquire(claim(election, "a", 1), true)).granted())
+                    .isTrue();
+            get(others.acquire(claim(election, "b", 1), true));
+            clock.nanos += LEASE.toNanos();
+            assertThat(get(others.acquire(claim(election, "b", 2), true)).granted())
+                    .isTrue();
+            assertThat(get(seats.release(claim(election, "a", 0))).granted()).isFalse();
+            get(others.release(claim(election, "b", 2)));
+        }
+        assertThat(seats.known()).isLessThan(FEW);
+        assertThat(others.known()).isLessThan(FEW);
+    }
+
+    @Test
+    void aClaimWithoutAnAnswerLeavesNothingBehindOnceAnotherLeads() {
+        var late = new LateWrites(records);
+        var seats = new Seats(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        var others = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
+        for (var i = 0; i < MANY; i++) {
+            var election = "order" + i;
+            late.hold();
+            var claimed = seats.acquire(claim(election, "a", 1), true);
+            late.giveUp();
+            assertThat(failure(claimed)).hasMessageContaining("no answer");
+            late.holdNoMore();
+            get(others.acquire(claim(election, "b", 1), true));
+            assertThat(get(seats.acquire(claim(election, "a", 2), true)).granted())
+                    .isFalse();
+            get(seats.release(claim(election, "a", 0)));
+        }
+        assertThat(seats.known()).isLessThan(FEW);
+    }
+
+    @Test
+    void theAnswerToAClaimThatAnotherHasWrittenOverLeavesNothingBehind() {
+        var late = new LateWrites(records);
+        var seats = new Seats(late, clock, () -> "stamp" + stamps.incrementAndGet());
+        var others = new Seats(records, clock, () -> "stamp" + stamps.incrementAndGet());
+        for (var i = 0; i < MANY; i++) {
+            var election = "order" + i;
+            late.holdAnswers();
+            var claimed = seats.acquire(claim(election, "a", 1), true);
+            late.holdNoMore();
+            get(others.acquire(claim(election, "b", 1), true));
+            clock.nanos += LEASE.toNanos();
+            assertThat(get(others.acquire(claim(election, "b", 2), true)).granted())
+                    .isTrue();
+            get(others.release(claim(election, "b", 2)));
+            get(seats.release(claim(election, "a", 0)));
+            late.carryOut();
+            assertThat(claimed).isDone();
+        }
+        assertThat(seats.known()).isLessThan(FEW);
+    }
+
+    /** Nobody can know whether such a claim comes yet: that is kept for an hour. */
+    @Test
+    void claimsToAStoreThatTakesNoWritesAreForgottenInTime() {
+        var seats = new Seats(new NoWrites(records), clock, () -> "stamp" + stamps.incrementAndGet());
+        for (var i = 0; i < MANY; i++) {
+            var election = "order" + i;
+            assertThat(failure(seats.acquire(claim(election, "a", 1), true))).hasMessageContaining("no answer");
+            assertThat(failure(seats.release(claim(election, "a", 1)))).hasMessageContaining("no answer");
+            clock.nanos += Duration.ofSeconds(1).toNanos();
+        }
+        assertThat(seats.known()).as("the claims of the last hour, and some").isLessThan(3_600 + FEW);
+    }
+
     private static Throwable failure(CompletionStage<?> answer) {
         return answer.toCompletableFuture().handle((value, error) -> error).join();
     }
@@ -910,6 +994,7 @@ class RecordLeasesTest {
     /** The same records; what is written to them arrives late, if it is held up. */
     private static final class LateWrites extends ForwardingRecordStore {
         private boolean holds;
+        private boolean holdsAnswers;
         private boolean holdsReads;
         private boolean holdsRemovals;
         private boolean loses;
@@ -922,6 +1007,11 @@ class RecordLeasesTest {
 
         void hold() {
             holds = true;
+        }
+
+        /** What is written arrives at once; that it did is told late. */
+        void holdAnswers() {
+            holdsAnswers = true;
         }
 
         void holdReads() {
@@ -939,6 +1029,7 @@ class RecordLeasesTest {
 
         void holdNoMore() {
             holds = false;
+            holdsAnswers = false;
             holdsReads = false;
         }
 
@@ -963,6 +1054,12 @@ class RecordLeasesTest {
                 return loses
                         ? CompletableFuture.completedStage(written)
                         : CompletableFuture.failedStage(new UnavailableException("no answer"));
+            }
+            if (holdsAnswers) {
+                var written = get(super.write(key, expected, draft, urgency, timeout));
+                var answer = new CompletableFuture<Written>();
+                held.add(() -> answer.complete(written));
+                return answer;
             }
             if (!holds) {
                 return super.write(key, expected, draft, urgency, timeout);
@@ -1121,6 +1218,19 @@ class RecordLeasesTest {
             return key.isSession()
                     ? CompletableFuture.completedStage(Written.at(expected + 1, Instant.EPOCH))
                     : super.write(key, expected, draft, urgency, timeout);
+        }
+    }
+
+    /** The same records, of which none can be written. */
+    private static final class NoWrites extends ForwardingRecordStore {
+        NoWrites(RecordStore records) {
+            super(records);
+        }
+
+        @Override
+        public CompletionStage<Written> write(
+                RecordKey key, long expected, Draft draft, Urgency urgency, Duration timeout) {
+            return CompletableFuture.failedStage(new UnavailableException("no answer"));
         }
     }
 

@@ -64,6 +64,11 @@ final class FolderRecordStore implements RecordStore {
         return "folder " + folder;
     }
 
+    @Override
+    public String scope() {
+        return "folder";
+    }
+
     /** Without sessions and standbys, which would have to be removed: the revisions of a key would begin again. */
     @Override
     public RecordTraits traits() {

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,6 +41,7 @@ public final class Candidacies {
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
     private final Map<String, Leadership> latest = new ConcurrentHashMap<>(); // of contexts that have stopped, too
+    private final Map<String, Throwable> unstood = new ConcurrentSkipListMap<>(); // named late, and why we do not stand
     private final AtomicBoolean handingOver = new AtomicBoolean();
     private volatile @Nullable Set<String> ofBeans; // found when first asked for: that takes long
     private volatile boolean running;
@@ -88,6 +90,13 @@ public final class Candidacies {
         return Optional.ofNullable(leaderships.get(election)).flatMap(Leadership::candidacy);
     }
 
+    /** Returns the elections that were named late and in which this process could not stand, and why. */
+    Map<String, Throwable> unstood() {
+        var all = new TreeMap<>(unstood);
+        all.keySet().removeAll(leaderships.keySet());
+        return all;
+    }
+
     Map<String, Leadership> leaderships() {
         return leaderships;
     }
@@ -105,6 +114,16 @@ public final class Candidacies {
 
     /** Stands in an election that was not named when we started. If that fails, the next call tries again. */
     private void standLate(String election) {
+        try {
+            enterLate(election);
+            unstood.remove(election);
+        } catch (RuntimeException | Error e) {
+            unstood.put(election, e);
+            throw e;
+        }
+    }
+
+    private void enterLate(String election) {
         Leadership former;
         Leadership entered;
         synchronized (this) {
@@ -246,5 +265,6 @@ public final class Candidacies {
         open.forEach(Candidacy::resign);
         open.forEach(Candidacy::close);
         leaderships.clear();
+        unstood.clear();
     }
 }

@@ -6,12 +6,14 @@ import dev.bellwether.Elections;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * How the elections of this application are, whatever the version of Spring Boot calls that. A standby is well. An
- * infrastructure that does not answer is not, nor is a candidacy that has failed permanently. One whose election an
- * operator has ended is degraded, which does not count in the health of the whole: an order for one job must not take
- * the application out of service.
+ * infrastructure that does not answer is not, nor is a candidacy that has failed permanently, or was to begin late and
+ * could not. One whose election an operator has ended is degraded, and so is a leader with a bean that did not start:
+ * that does not count in the health of the whole, since one job must not take the application out of service.
  */
 final class ElectionsHealth {
     /** What is neither up nor down: no leader, and none the worse for it. */
@@ -28,7 +30,7 @@ final class ElectionsHealth {
     }
 
     /** How they are; what is wrong, if anything; what each candidacy does. */
-    record Told(String status, Optional<Exception> error, Map<String, Object> details) {}
+    record Told(String status, Optional<Throwable> error, Map<String, Object> details) {}
 
     /** Asks the infrastructure, once. */
     Told look() {
@@ -37,15 +39,28 @@ final class ElectionsHealth {
                 .leaderships()
                 .forEach((election, leadership) -> leadership
                         .candidacy()
-                        .ifPresent(candidacy ->
-                                details.put(election, leadership.ended() ? Leadership.ENDED : describe(candidacy))));
+                        .ifPresent(candidacy -> details.put(
+                                election,
+                                leadership.ended() ? Leadership.ENDED : describe(candidacy) + unstarted(leadership))));
+        candidacies
+                .unstood()
+                .forEach((election, why) ->
+                        details.put(election, "does not stand, until a call tries again: " + why.getMessage()));
         var error = silence().or(this::failure);
-        var anyEnded = candidacies.leaderships().values().stream().anyMatch(Leadership::ended);
-        return new Told(error.isPresent() ? "DOWN" : anyEnded ? DEGRADED : "UP", error, details);
+        var anyDegraded = candidacies.leaderships().values().stream()
+                .anyMatch(leadership ->
+                        leadership.ended() || !leadership.unstarted().isEmpty());
+        return new Told(error.isPresent() ? "DOWN" : anyDegraded ? DEGRADED : "UP", error, details);
+    }
+
+    private static String unstarted(Leadership leadership) {
+        return leadership.unstarted().entrySet().stream()
+                .map(each -> "; " + each.getKey() + " did not start, tried again: " + each.getValue())
+                .collect(Collectors.joining());
     }
 
     /** Returns why the infrastructure gives no answer. */
-    private Optional<Exception> silence() {
+    private Optional<Throwable> silence() {
         try {
             var first = candidacies.all().stream().findFirst();
             if (first.isPresent()) {
@@ -59,10 +74,12 @@ final class ElectionsHealth {
         }
     }
 
-    /** Returns why a candidacy has ended permanently. */
-    private Optional<Exception> failure() {
-        return candidacies.leaderships().values().stream()
-                .flatMap(leadership -> leadership.failure().stream())
+    /** Returns why a candidacy has ended permanently, or could not begin. */
+    private Optional<Throwable> failure() {
+        return Stream.<Throwable>concat(
+                        candidacies.leaderships().values().stream()
+                                .flatMap(leadership -> leadership.failure().stream()),
+                        candidacies.unstood().values().stream())
                 .findFirst();
     }
 

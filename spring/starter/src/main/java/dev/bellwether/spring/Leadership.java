@@ -6,6 +6,7 @@ import dev.bellwether.LeadershipListener;
 import dev.bellwether.Phase;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -104,6 +105,11 @@ final class Leadership implements LeadershipListener {
         return Optional.ofNullable(failure);
     }
 
+    /** Returns the beans that have not started since this process leads, and why. */
+    Map<String, RuntimeException> unstarted() {
+        return beans.unstarted();
+    }
+
     /** Returns whether an operator has ended the election. */
     boolean ended() {
         return ended;
@@ -140,7 +146,7 @@ final class Leadership implements LeadershipListener {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else
             calls.admit(event.mandate()); // first: what a bean begins with may call methods that only a leader may
-            beans.start(event.mandate());
+            beans.start(event.mandate(), this::asOurs);
         }
     }
 

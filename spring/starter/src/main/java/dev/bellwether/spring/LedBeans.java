@@ -4,9 +4,13 @@ import dev.bellwether.Mandate;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanCreationException;
@@ -16,12 +20,16 @@ import org.springframework.context.Phased;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Confined to the
- * listener, but for {@link #mayWork}, {@link #closing} and {@link #starting}.
+ * The {@link LeaderOnly} beans of one election: started while we lead, in the order of their phases. Those that did not
+ * start are started again while that mandate holds, with growing pauses. Confined to the listener, but for
+ * {@link #mayWork}, {@link #closing}, {@link #starting} and {@link #unstarted}; and what starts beans again ends before
+ * the listener stops any.
  */
 final class LedBeans {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);
     private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
     /** Waits for something to end. */
     @FunctionalInterface
@@ -37,11 +45,22 @@ final class LedBeans {
         boolean endsWithin(Duration patience) throws InterruptedException;
     }
 
-    private final List<Lifecycle> ascending;
+    private final List<Led> ascending;
+    /** Those that did not start in this term, and why. */
+    private final Map<String, RuntimeException> unstarted = new ConcurrentSkipListMap<>();
+
     private volatile boolean closing;
     private volatile boolean mayWork;
+    private @Nullable StartedAgain again;
 
-    private LedBeans(List<Lifecycle> ascending) {
+    /** One of the beans, and its name. */
+    private record Led(String name, Lifecycle bean) {
+        private int phase() {
+            return bean instanceof Phased phased ? phased.getPhase() : 0;
+        }
+    }
+
+    private LedBeans(List<Led> ascending) {
         this.ascending = ascending;
     }
 
@@ -49,8 +68,8 @@ final class LedBeans {
     static LedBeans of(String election, ListableBeanFactory beans) {
         return new LedBeans(List.of(beans.getBeanNamesForAnnotation(LeaderOnly.class)).stream()
                 .filter(name -> election.equals(electionOf(name, beans)))
-                .map(name -> lifecycle(name, beans))
-                .sorted(Comparator.comparingInt(LedBeans::phase))
+                .map(name -> new Led(name, lifecycle(name, beans)))
+                .sorted(Comparator.comparingInt(Led::phase))
                 .toList());
     }
 
@@ -86,24 +105,42 @@ final class LedBeans {
         mayWork = true;
     }
 
-    /** Starts all, one after the other; then fails as the first that did not start. */
-    void start(Mandate mandate) {
+    /** Returns the names of the beans that did not start in this term, and why. For any thread. */
+    Map<String, RuntimeException> unstarted() {
+        return unstarted;
+    }
+
+    /**
+     * Starts all, one after the other; then fails as the first that did not start. Those are started again.
+     *
+     * @param asOurs what runs the work of the thread that starts them again
+     */
+    void start(Mandate mandate, Consumer<Runnable> asOurs) {
         var failures = new Failures();
-        for (var bean : ascending) {
-            if (closing || !mandate.isValid()) {
-                break;
-            }
-            try {
-                mayWork = true;
-                if (!bean.isRunning()) {
-                    bean.start();
-                }
-            } catch (RuntimeException e) {
-                log.error("{} did not start under {}", bean, mandate, e);
-                failures.add(e);
-            }
+        ascending.forEach(each -> start(each, mandate).ifPresent(failures::add));
+        if (!unstarted.isEmpty()) {
+            again = new StartedAgain(mandate, asOurs);
         }
         failures.throwFirst();
+    }
+
+    /** Starts a bean that does not run, and returns why it did not start. */
+    private Optional<RuntimeException> start(Led led, Mandate mandate) {
+        if (closing || !mandate.isValid()) {
+            return Optional.empty();
+        }
+        try {
+            mayWork = true;
+            if (!led.bean.isRunning()) {
+                led.bean.start();
+            }
+            unstarted.remove(led.name);
+            return Optional.empty();
+        } catch (RuntimeException e) {
+            log.error("{} did not start under {}", led.name, mandate, e);
+            unstarted.put(led.name, e);
+            return Optional.of(e);
+        }
     }
 
     /**
@@ -112,18 +149,25 @@ final class LedBeans {
      * @param insists whether to wait also until one whose stop failed runs no more
      */
     void stop(Waiting waiting, boolean insists) {
+        var starting = again;
+        if (starting != null) {
+            again = null;
+            starting.end();
+            waiting.until("the start of a bean", starting);
+        }
+        unstarted.clear();
         var failures = new Failures();
         for (var i = ascending.size() - 1; i >= 0; i--) {
-            var bean = ascending.get(i);
+            var led = ascending.get(i);
             try {
-                if (bean.isRunning()) {
-                    stop(bean, waiting);
+                if (led.bean.isRunning()) {
+                    stop(led, waiting);
                 }
             } catch (RuntimeException e) {
-                log.error("{} did not stop", bean, e);
+                log.error("{} did not stop", led.name, e);
                 failures.add(e);
                 if (insists) {
-                    waiting.until(bean, new StoppedAgain(bean));
+                    waiting.until(led.name, new StoppedAgain(led));
                 }
             }
         }
@@ -142,23 +186,79 @@ final class LedBeans {
         return mayWork && !ascending.isEmpty();
     }
 
-    private static void stop(Lifecycle bean, Waiting waiting) {
-        if (!(bean instanceof SmartLifecycle smart)) {
-            bean.stop();
+    private static void stop(Led led, Waiting waiting) {
+        if (!(led.bean instanceof SmartLifecycle smart)) {
+            led.bean.stop();
             return;
         }
         var stopped = new CountDownLatch(1);
         smart.stop(stopped::countDown);
-        waiting.until(bean, patience -> stopped.await(patience.toNanos(), TimeUnit.NANOSECONDS));
+        waiting.until(led.name, patience -> stopped.await(patience.toNanos(), TimeUnit.NANOSECONDS));
+    }
+
+    /** Starts what did not start, on a thread of its own: the listener is to hear of the end of the mandate. */
+    private final class StartedAgain implements Work {
+        private final CountDownLatch over = new CountDownLatch(1);
+        private final Thread thread;
+
+        private StartedAgain(Mandate mandate, Consumer<Runnable> asOurs) {
+            thread =
+                    new Thread(() -> asOurs.accept(() -> run(mandate)), "bellwether-start-again-" + mandate.election());
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void run(Mandate mandate) {
+            try {
+                for (var pause = FIRST_PAUSE; isWanted(mandate) && !endsAfter(pause); pause = longer(pause)) {
+                    ascending.stream()
+                            .filter(led -> unstarted.containsKey(led.name))
+                            .forEach(led -> start(led, mandate));
+                }
+            } catch (InterruptedException e) {
+                log.debug("no bean is started again: interrupted");
+            }
+        }
+
+        private boolean isWanted(Mandate mandate) {
+            return !unstarted.isEmpty() && !closing && mandate.isValid();
+        }
+
+        private boolean endsAfter(Duration pause) throws InterruptedException {
+            return over.await(pause.toNanos(), TimeUnit.NANOSECONDS);
+        }
+
+        private static Duration longer(Duration pause) {
+            var twice = pause.multipliedBy(2);
+            return twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
+        }
+
+        /** Begins no further start. */
+        private void end() {
+            over.countDown();
+        }
+
+        @Override
+        public boolean endsWithin(Duration patience) throws InterruptedException {
+            try {
+                thread.join(patience.toMillis());
+            } catch (InterruptedException e) {
+                thread.interrupt();
+                throw e;
+            }
+            return !thread.isAlive();
+        }
     }
 
     /** One whose stop failed is told again, once a second, until it does not run. */
     private static final class StoppedAgain implements Work {
+        private final String name;
         private final Lifecycle bean;
         private long toldNanos = System.nanoTime();
 
-        private StoppedAgain(Lifecycle bean) {
-            this.bean = bean;
+        private StoppedAgain(Led led) {
+            name = led.name;
+            bean = led.bean;
         }
 
         @Override
@@ -169,7 +269,7 @@ final class LedBeans {
                 try {
                     tell();
                 } catch (RuntimeException e) {
-                    log.debug("{} did not stop again", bean, e);
+                    log.debug("{} did not stop again", name, e);
                 }
             }
             return !bean.isRunning();
@@ -197,9 +297,5 @@ final class LedBeans {
                 throw failure;
             });
         }
-    }
-
-    private static int phase(Lifecycle bean) {
-        return bean instanceof Phased phased ? phased.getPhase() : 0;
     }
 }

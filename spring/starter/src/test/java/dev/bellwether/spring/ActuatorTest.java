@@ -4,8 +4,10 @@ import static dev.bellwether.spring.Indicators.call;
 import static dev.bellwether.spring.Indicators.details;
 import static dev.bellwether.spring.Indicators.status;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.AccessRefusedException;
+import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
@@ -223,6 +225,52 @@ class ActuatorTest {
             assertThat(details(indicator).get("error")).asString().contains("planted");
             assertThat(details(indicator).get("billing")).isEqualTo("failed: planted");
         });
+    }
+
+    @Test
+    void anElectionThatIsNamedLateAndInWhichThisProcessCouldNotStandIsNotHealthy() {
+        try (var elections = Elections.connect("memory:" + UUID.randomUUID())) {
+            Contexts.plain()
+                    .withBean(Elections.class, () -> LeadingTest.refusingOnce(elections))
+                    .withUserConfiguration(LeadingTest.MadeLate.class)
+                    .run(context -> {
+                        var indicator = context.getBean("bellwetherHealthIndicator");
+                        var late = context.getBean(LeadingTest.MadeLate.LateWork.class);
+                        assertThatThrownBy(late::run).hasMessage("planted");
+                        assertThat(status(indicator)).isEqualTo("DOWN");
+                        assertThat(details(indicator).get("late"))
+                                .isEqualTo("does not stand, until a call tries again: planted");
+                        assertThat(details(indicator).get("error")).asString().contains("planted");
+                        late.run();
+                        assertThat(status(indicator)).isEqualTo("UP");
+                    });
+        }
+    }
+
+    @Test
+    void anApplicationWithABeanThatDidNotStartIsDegradedUntilItDoes(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("first.fails=true")
+                .withUserConfiguration(LeadingTest.Failing.class)
+                .run(context -> {
+                    var indicator = context.getBean("bellwetherHealthIndicator");
+                    var first = context.getBean("first", LeadingTest.Part.class);
+                    controlled.election("billing").acquire();
+                    assertThat(status(indicator)).isEqualTo("DEGRADED");
+                    assertThat(details(indicator).get("billing"))
+                            .isEqualTo("leads, token 1; first did not start, tried again:"
+                                    + " java.lang.IllegalStateException: planted");
+                    controlled.election("billing").revoke(Cause.MOVED);
+                    assertThat(status(indicator)).as("that term is over").isEqualTo("UP");
+                    controlled.election("billing").acquire();
+                    assertThat(status(indicator)).isEqualTo("DEGRADED");
+                    first.onStart = () -> {};
+                    Eventually.eventually("it runs", Contexts.PATIENCE, first::isRunning);
+                    Eventually.eventually(
+                            "that is told",
+                            Contexts.PATIENCE,
+                            () -> status(indicator).equals("UP"));
+                });
     }
 
     @Test

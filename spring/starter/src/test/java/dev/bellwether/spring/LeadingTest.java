@@ -235,6 +235,64 @@ class LeadingTest {
                 });
     }
 
+    @Test
+    void aBeanThatDidNotStartIsStartedAgainInTheSameTerm() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID(), "first.fails=true")
+                .withUserConfiguration(Failing.class)
+                .run(context -> {
+                    var first = context.getBean("first", Part.class);
+                    var second = context.getBean("second", Part.class);
+                    Eventually.eventually("the other runs", Contexts.PATIENCE, second::isRunning);
+                    second.onStart = () -> first.story.lines.add("second starts again");
+                    second.stop(); // by itself: it is nobody else's to start
+                    first.onStart = () -> {};
+                    Eventually.eventually("it runs", Contexts.PATIENCE, first::isRunning);
+                    assertThat(first.story.lines).containsExactly("first starts");
+                    assertThat(context.getBean(Candidacies.class)
+                                    .of("billing")
+                                    .status()
+                                    .token())
+                            .isEqualTo(1);
+                });
+    }
+
+    @Test
+    void theSeatWaitsForABeanThatIsBeingStartedAgain() {
+        var uri = "memory:" + UUID.randomUUID();
+        var starting = new CountDownLatch(1);
+        var mayStart = new CountDownLatch(1);
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.billing.stand-down-budget=40s",
+                            "first.fails=true")
+                    .withUserConfiguration(Failing.class)
+                    .run(context -> {
+                        var first = context.getBean("first", Part.class);
+                        var second = context.getBean("second", Part.class);
+                        Eventually.eventually("the other runs", Contexts.PATIENCE, second::isRunning);
+                        first.onStart = () -> {
+                            starting.countDown();
+                            Eventually.eventually("it may start", Contexts.PATIENCE, () -> mayStart.getCount() == 0);
+                        };
+                        assertThat(starting.await(30, TimeUnit.SECONDS)).isTrue();
+                        try (var successor = others.stand("billing")) {
+                            context.getBean(Candidacies.class).of("billing").standDown();
+                            assertThat(successor.await(Duration.ofMillis(300)))
+                                    .as("it is being started")
+                                    .isEmpty();
+                            mayStart.countDown();
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                            assertThat(first.story.lines).containsExactly("first starts", "first stops");
+                            assertThat(second.isRunning()).isFalse();
+                        }
+                    });
+        }
+    }
+
     private static Metrics counting(AtomicInteger failures) {
         return new Metrics() {
             @Override
@@ -523,7 +581,7 @@ class LeadingTest {
     }
 
     /** Elections in which nobody can stand at first. */
-    private static Elections refusingOnce(Elections elections) {
+    static Elections refusingOnce(Elections elections) {
         var refused = new AtomicBoolean();
         return (Elections) Proxy.newProxyInstance(
                 Elections.class.getClassLoader(), new Class<?>[] {Elections.class}, (proxy, method, arguments) -> {
@@ -817,21 +875,21 @@ class LeadingTest {
         @Bean
         @LeaderOnly("billing")
         Part first(@Value("${first.fails:false}") boolean fails) {
-            return new Part("first", 1, new Story()) {
-                @Override
-                public void start() {
-                    if (fails) {
-                        throw new IllegalStateException("planted");
-                    }
-                    super.start();
-                }
-            };
+            var first = new Part("first", 1, new Story());
+            if (fails) {
+                first.onStart = Failing::fail;
+            }
+            return first;
         }
 
         @Bean
         @LeaderOnly("billing")
         Part second() {
             return new Part("second", 2, new Story());
+        }
+
+        private static void fail() {
+            throw new IllegalStateException("planted");
         }
     }
 
@@ -853,6 +911,7 @@ class LeadingTest {
         private final int phase;
         private final Story story;
         private volatile boolean running;
+        volatile Runnable onStart = () -> {};
         volatile Runnable onStop = () -> {};
 
         Part(String name, int phase, Story story) {
@@ -863,6 +922,7 @@ class LeadingTest {
 
         @Override
         public void start() {
+            onStart.run();
             running = true;
             story.lines.add(name + " starts");
         }
