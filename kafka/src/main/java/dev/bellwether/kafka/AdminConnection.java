@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Asks the brokers about topics and groups, for all of a connection. A client of Kafka reads its certificates once,
  * when it is made: so one that is refused for them has a new one take its place, at most once a second. So has one that
- * answers nothing: its thread ends by any error, and from then on each question is late at once. Where no broker answers,
- * another one is no better, so each gets twice the time of the one before.
+ * answers nothing: its thread ends by any error, and from then on each question is late at once. Where no broker
+ * answers, another one is no better, so each gets twice the time of the one before.
  *
  * <p>Thread-safe.
  */
