@@ -38,6 +38,22 @@ public final class BackendThread {
     }
 
     /**
+     * Starts a thread. If there is none to be had, which is an {@link OutOfMemoryError}, that is logged as an error and
+     * told to the callback, on the calling thread, as its death would be.
+     */
+    public static void start(Thread thread, Consumer<Throwable> onDeath) {
+        try {
+            thread.start();
+        } catch (Throwable death) { // whatever it is: who was to live on this thread must hear of it
+            onDeath.accept(death);
+            log.error(
+                    "the thread {} cannot be started; everything that was to run on it is told",
+                    thread.getName(),
+                    death);
+        }
+    }
+
+    /**
      * Returns a daemon thread of this name, not started, whose body runs until it is closed. If any {@link Throwable}
      * ends it before, that is logged as an error, and it begins again after a second: nobody relies on it meanwhile.
      */

@@ -32,6 +32,19 @@ class BackendThreadTest {
     }
 
     @Test
+    void aThreadThatCannotBeStartedIsToldAsItsDeath() {
+        var lack = new OutOfMemoryError("unable to create native thread");
+        var unborn = new Thread() {
+            @Override
+            public synchronized void start() {
+                throw lack;
+            }
+        };
+        BackendThread.start(unborn, deaths::add);
+        assertThat(deaths).containsExactly(lack);
+    }
+
+    @Test
     void aBodyThatReturnsHasNotDied() throws Exception {
         lives(() -> {});
         assertThat(deaths).isEmpty();

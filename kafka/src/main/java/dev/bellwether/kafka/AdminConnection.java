@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.spi.Clock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -7,13 +8,16 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Asks the brokers about topics and groups, for all of a connection. A client of Kafka reads its certificates once,
- * when it is made: so one that is refused for them has a new one take its place, at most once a second.
+ * when it is made: so one that is refused for them has a new one take its place, at most once a second. So has one that
+ * answers nothing: its thread ends by any error, and from then on each question is late at once. Where no broker
+ * answers, another one is no better, so each gets twice the time of the one before.
  *
  * <p>Thread-safe.
  */
@@ -21,24 +25,44 @@ final class AdminConnection {
     private static final Logger log = LoggerFactory.getLogger(AdminConnection.class);
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** For how long all questions may be late before another client is made. */
+    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** The same, where other clients did not help. */
+    private static final long LONGEST_SILENCE_NANOS = TimeUnit.MINUTES.toNanos(2);
+
     private final Supplier<Admin> connector;
+    private final Clock clock;
     private volatile Admin admin;
-    private long replacedNanos = System.nanoTime() - PAUSE_NANOS;
+    private long replacedNanos;
+    /** Since when the present client has answered nothing, if a question was late since it did. */
+    private @Nullable Long lateSinceNanos;
+
+    private long silenceNanos = SILENCE_NANOS;
     private boolean closed;
 
     AdminConnection(Supplier<Admin> connector) {
+        this(connector, Clock.system());
+    }
+
+    AdminConnection(Supplier<Admin> connector, Clock clock) {
         this.connector = connector;
+        this.clock = clock;
+        replacedNanos = clock.nanos() - PAUSE_NANOS;
         admin = connector.get();
     }
 
-    /** Asks. If it is we who are refused, and not the question, the next one is asked by a new client. */
+    /**
+     * Asks. If it is we who are refused, and not the question, or nothing was answered for long, the next one is asked
+     * by a new client.
+     */
     // the asker has the same future
     @SuppressWarnings("FutureReturnValueIgnored")
     <T> KafkaFuture<T> ask(Function<Admin, KafkaFuture<T>> question) {
         var asked = admin;
         var answer = question.apply(asked);
         answer.whenComplete((value, error) -> {
-            if (isRefused(error) && isReplaced(asked)) {
+            var isSilent = isSilent(asked, error);
+            if ((isSilent || has(AuthenticationException.class, error)) && isReplaced(asked, isSilent)) {
                 asked.close(Duration.ZERO); // without the lock: its thread may wait for that in here
             }
         });
@@ -46,22 +70,42 @@ final class AdminConnection {
     }
 
     /** Some questions need an answer to another one first, and wrap what became of that. */
-    private static boolean isRefused(@Nullable Throwable error) {
+    private static boolean has(Class<? extends Throwable> kind, @Nullable Throwable error) {
         var cause = error;
-        while (cause != null && !(cause instanceof AuthenticationException)) {
+        while (cause != null && !kind.isInstance(cause)) {
             cause = cause.getCause();
         }
         return cause != null;
     }
 
-    private synchronized boolean isReplaced(Admin refused) {
-        var now = System.nanoTime();
-        if (closed || refused != admin || now - replacedNanos < PAUSE_NANOS) {
+    /** Notes what became of a question: returns whether all have been late for too long. */
+    private synchronized boolean isSilent(Admin asked, @Nullable Throwable error) {
+        if (asked != admin) {
+            return false;
+        }
+        if (!has(TimeoutException.class, error)) {
+            lateSinceNanos = null;
+            silenceNanos = SILENCE_NANOS;
+            return false;
+        }
+        var now = clock.nanos();
+        var since = lateSinceNanos == null ? now : lateSinceNanos;
+        lateSinceNanos = since;
+        return now - since >= silenceNanos;
+    }
+
+    private synchronized boolean isReplaced(Admin former, boolean wasSilent) {
+        var now = clock.nanos();
+        if (closed || former != admin || now - replacedNanos < PAUSE_NANOS) {
             return false;
         }
         replacedNanos = now;
         try {
             admin = connector.get();
+            lateSinceNanos = null; // the new one has its whole time
+            if (wasSilent) {
+                silenceNanos = Math.min(2 * silenceNanos, LONGEST_SILENCE_NANOS);
+            }
             return true;
         } catch (RuntimeException e) { // somebody may be writing its files
             log.debug("no new client could be made; trying again", e);

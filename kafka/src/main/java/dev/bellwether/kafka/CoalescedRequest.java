@@ -38,17 +38,35 @@ final class CoalescedRequest<T> {
     }
 
     private void put(CompletableFuture<T> askers) {
-        asked().whenComplete((answer, error) -> {
-            try {
-                putNext();
-            } finally { // they have their answer, whatever becomes of the next question
-                if (error == null) {
-                    askers.complete(answer);
-                } else {
-                    askers.completeExceptionally(error);
+        try {
+            asked().whenComplete((answer, error) -> {
+                try {
+                    putNext();
+                } finally { // they have their answer, whatever becomes of the next question
+                    if (error == null) {
+                        askers.complete(answer);
+                    } else {
+                        askers.completeExceptionally(error);
+                    }
                 }
-            }
-        });
+            });
+        } catch (Throwable e) { // out of memory: nobody would hear of the answer
+            failed(askers, e);
+        }
+    }
+
+    /** All who wait are told, and who asks next puts the question again. */
+    private void failed(CompletableFuture<T> askers, Throwable error) {
+        CompletableFuture<T> waiting;
+        synchronized (this) {
+            waiting = next;
+            next = null;
+            underWay = false;
+        }
+        askers.completeExceptionally(error);
+        if (waiting != null) {
+            waiting.completeExceptionally(error);
+        }
     }
 
     private CompletionStage<T> asked() {

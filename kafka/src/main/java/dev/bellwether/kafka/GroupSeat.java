@@ -151,7 +151,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                         started = true;
                         arbiter.opened(this);
                         arbiter.journal().join(standing.election(), this);
-                        thread.start();
+                        BackendThread.start(thread, this::died);
                     }
                     post(() -> batch.forEach(Runnable::run));
                 });
@@ -164,6 +164,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         post(() -> {
             reading.answered();
             if (entry != null) {
+                arbiter.writesTaken();
                 heard();
             }
             machine.noticed(entry, now);
@@ -286,7 +287,8 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
 
     /**
      * Somebody beats in every renew interval, if there is a leader. If nothing came for longer than that, we ask, since
-     * a consumer that finds nobody to read from says so to no one.
+     * a consumer that finds nobody to read from says so to no one. And brokers that let us read may refuse what we
+     * write.
      */
     private void listen() {
         var config = standing.config();
@@ -300,11 +302,13 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                 .toCompletableFuture()
                 .orTimeout(config.renewInterval().toNanos(), TimeUnit.NANOSECONDS);
         answer.whenComplete((read, error) -> post(() -> {
-            if (error == null) {
+            var refused = arbiter.writesRefused(config.renewInterval());
+            if (error == null && refused.isEmpty()) {
                 heard();
             } else {
                 // not since we read last: the loop may have heard of that later than it hears of this
-                claimant.unanswered(Duration.ofNanos(loop.clock().nanos() - began), reason(error));
+                var waited = Duration.ofNanos(loop.clock().nanos() - began);
+                claimant.unanswered(waited, error == null ? refused.get() : reason(error));
             }
         }));
     }

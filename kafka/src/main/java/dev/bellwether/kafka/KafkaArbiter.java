@@ -66,24 +66,29 @@ final class KafkaArbiter implements Arbiter, JournalClient {
         this.settings = settings;
         partition = new TopicPartition(settings.topic(), 0);
         admin = new AdminConnection(() -> admin(settings, settings.admin(id + "-admin")));
+        Writer made = null;
         try {
             topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
             limits = BrokerLimits.read(admin, START_PATIENCE);
-            writer = new Writer(() -> settings.writer(id + "-writer"), partition, topic::missed);
-        } catch (RuntimeException e) {
+            made = new Writer(() -> settings.writer(id + "-writer"), partition, settings.delivery(), topic::missed);
+            writer = made;
+            var first = topic.identityWithin(START_PATIENCE);
+            rosters = new KafkaRosters(settings, admin, limits, writer, id);
+            journal = new Journal(
+                    partition,
+                    () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
+                    error -> KafkaErrors.translated(error, settings, describe()),
+                    Clock.system());
+            var identity = new LogIdentity(first, topic::identity, journal::rereads, this::readAgain);
+            sameLog = new CoalescedRequest<>(() -> orMissed(identity.isSame()));
+        } catch (RuntimeException | Error e) { // the last may find no thread
+            if (made != null) {
+                made.close(Duration.ZERO);
+            }
             admin.close(Duration.ZERO);
             throw e;
         }
-        var first = topic.identityWithin(START_PATIENCE);
-        rosters = new KafkaRosters(settings, admin, limits, writer, id);
-        journal = new Journal(
-                partition,
-                () -> new KafkaConsumer<>(settings.reader(id + "-journal")),
-                error -> KafkaErrors.translated(error, settings, describe()),
-                Clock.system());
-        var identity = new LogIdentity(first, topic::identity, journal::rereads, this::readAgain);
-        sameLog = new CoalescedRequest<>(() -> orMissed(identity.isSame()));
     }
 
     /** The client looks up the names of all brokers when it is made, and refuses what it cannot read. */
@@ -166,6 +171,17 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     String clientId(Standing standing) {
         return id + '-' + standing.instance();
+    }
+
+    /** Returns why brokers take nothing that is written here, if that has lasted for so long. */
+    Optional<ElectionException> writesRefused(Duration longest) {
+        return writer.refusal(settings.topic(), longest)
+                .map(error -> KafkaErrors.translated(error, settings, describe()));
+    }
+
+    /** Somebody has written something, and it was read. */
+    void writesTaken() {
+        writer.read(settings.topic());
     }
 
     void opened(GroupSeat seat) {

@@ -102,6 +102,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                         new RosterReader(
                                 observer,
                                 new AccessPatience(standing.config().accessPatience()),
+                                () -> rosters.writesTaken(standing),
                                 error -> rosters.refusal(error, standing),
                                 this::caughtUp))
                 : null;
@@ -111,10 +112,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     }
 
     void start() {
-        thread.start();
         if (journalTail != null) {
             journalTail.start();
         }
+        thread.start();
     }
 
     // ---------------------------------------------------------------- asked by core, on the loop
@@ -359,7 +360,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         polling = true;
         try {
-            for (var each : polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO)) {
+            var records = polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO);
+            if (!records.isEmpty()) {
+                rosters.writesTaken(standing);
+            }
+            for (var each : records) {
                 if (timed && each.timestampType() != TimestampType.LOG_APPEND_TIME) {
                     continue; // a topic that a broker made by itself has others' clocks, until it is fixed
                 }
@@ -382,7 +387,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     /**
      * Looks after the topic now and then. The number of partitions must not change: roles would have other owners here
-     * and there. And another topic of the same name is another log, though our place may exist in it, too.
+     * and there. And another topic of the same name is another log, though our place may exist in it, too. Brokers
+     * that answer may refuse all that is written.
      */
     private void look() {
         if (System.nanoTime() - lookedNanos >= LOOK_NANOS) {
@@ -392,7 +398,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                     rosters.look(standing).toCompletableFuture().orTimeout(LOOK_NANOS, TimeUnit.NANOSECONDS);
             answer.whenComplete((found, error) -> {
                 if (found != null) {
-                    observer.answered();
+                    rosters.writesRefused(
+                                    standing, standing.config().candidacy().renewInterval())
+                            .ifPresentOrElse(
+                                    why -> observer.unanswered(Duration.ofNanos(System.nanoTime() - asked), why),
+                                    observer::answered);
                     post(() -> found.ifPresentOrElse(this::looked, this::missed));
                 } else {
                     observer.unanswered(Duration.ofNanos(System.nanoTime() - asked), null);

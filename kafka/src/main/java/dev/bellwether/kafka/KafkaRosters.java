@@ -119,7 +119,13 @@ final class KafkaRosters implements RosterCarrier {
     public GroupMembership join(RosterStanding standing, GroupObserver observer, Loop loop) {
         var member = new KafkaMembership(standing, observer, this);
         members.add(member);
-        member.start();
+        try {
+            member.start();
+        } catch (RuntimeException | Error e) { // there is no thread for it
+            members.remove(member);
+            member.close();
+            throw e;
+        }
         return member;
     }
 
@@ -187,6 +193,16 @@ final class KafkaRosters implements RosterCarrier {
     /** Writes a record, or not, and tells. May block for as long as the client does not know where to send it. */
     void write(String topic, int partition, byte[] record, Consumer<@Nullable Exception> done) {
         writer.write(new ProducerRecord<>(topic, partition, null, record), done);
+    }
+
+    /** Returns why brokers take nothing that is written to the topic, if that has lasted for so long. */
+    Optional<ElectionException> writesRefused(RosterStanding standing, Duration longest) {
+        return writer.refusal(topic(standing), longest).map(error -> refusal(error, standing));
+    }
+
+    /** Somebody has written something, and it was read. */
+    void writesTaken(RosterStanding standing) {
+        writer.read(topic(standing));
     }
 
     void closed(KafkaMembership member) {

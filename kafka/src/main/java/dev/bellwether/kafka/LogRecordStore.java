@@ -147,7 +147,9 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 settings.longestLease(),
                 () -> ThreadLocalRandom.current().nextDouble(),
                 ids);
-        writer = new LogWriter(partition, new Writer(() -> settings.writer(id + "-writer"), partition, topic::missed));
+        writer = new LogWriter(
+                partition,
+                new Writer(() -> settings.writer(id + "-writer"), partition, settings.delivery(), topic::missed));
         tail = new LogTail(partition, () -> new KafkaConsumer<>(settings.reader(id + "-reader")), this);
         identity = new LogIdentity(first, topic::identity, tail::rereads, this::readAgain);
         sameLog = new CoalescedRequest<>(identity::isSame);
@@ -163,6 +165,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     static LogRecordStore open(Settings settings) {
         var id = "bellwether-" + Long.toHexString(ThreadLocalRandom.current().nextLong());
         var admin = new AdminConnection(() -> KafkaArbiter.admin(settings, settings.questions(id + "-admin")));
+        LogRecordStore store = null;
         try {
             var topic = new LeaderTopic(settings, admin);
             topic.require(START_PATIENCE);
@@ -172,10 +175,13 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                         + " give topics no ids, so a topic that was deleted and created again could not be recognised: "
                         + " by=log needs Kafka 3.0 or newer, with KRaft or inter.broker.protocol.version=2.8 or later");
             }
-            var store = new LogRecordStore(settings, id, admin, topic, identity);
+            store = new LogRecordStore(settings, id, admin, topic, identity);
             store.tail.start();
             return store;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // the last may find no thread
+            if (store != null) {
+                store.writer.close();
+            }
             admin.close(Duration.ZERO);
             throw e;
         }
@@ -691,6 +697,17 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         if (plan.isEmpty()) {
             return;
         }
+        try {
+            ask(plan);
+        } catch (Throwable e) { // out of memory, for example: it is asked again
+            synchronized (machine) {
+                isKeeping = false;
+            }
+            throw e;
+        }
+    }
+
+    private void ask(LogKeeper.Plan plan) {
         var unused = end.ask().whenComplete((found, error) -> {
             synchronized (machine) {
                 isKeeping = false;

@@ -29,7 +29,12 @@ final class LogWriter implements AutoCloseable {
         this.partition = partition;
         this.writer = writer;
         thread = thread();
-        thread.start();
+        try {
+            thread.start();
+        } catch (RuntimeException | Error e) { // there is none for us
+            writer.close(Duration.ZERO);
+            throw e;
+        }
     }
 
     private Thread thread() {

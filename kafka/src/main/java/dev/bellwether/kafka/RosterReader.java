@@ -22,6 +22,7 @@ final class RosterReader implements LogTail.Follower {
 
     private final GroupObserver observer;
     private final AccessPatience access;
+    private final Runnable writesTaken;
     private final Function<ApiException, ElectionException> refusal;
     private final Runnable onCaughtUp;
 
@@ -34,10 +35,12 @@ final class RosterReader implements LogTail.Follower {
     RosterReader(
             GroupObserver observer,
             AccessPatience access,
+            Runnable writesTaken,
             Function<ApiException, ElectionException> refusal,
             Runnable onCaughtUp) {
         this.observer = observer;
         this.access = access;
+        this.writesTaken = writesTaken;
         this.refusal = refusal;
         this.onCaughtUp = onCaughtUp;
     }
@@ -51,6 +54,9 @@ final class RosterReader implements LogTail.Follower {
     @Override
     public void read(List<ConsumerRecord<byte[], byte[]>> records) {
         nothing = records.isEmpty();
+        if (!nothing) {
+            writesTaken.run();
+        }
         records.forEach(each ->
                 observer.read(0, each.offset(), each.timestamp(), each.value() == null ? new byte[0] : each.value()));
     }

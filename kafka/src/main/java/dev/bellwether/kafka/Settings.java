@@ -353,12 +353,21 @@ record Settings(
         // a log may have an attempt twice; so a record that is refused holds up nobody else's
         properties.put("enable.idempotence", by != By.LOG);
         properties.put("linger.ms", 0);
-        properties.put("delivery.timeout.ms", requestMillis(properties) + 2_000);
+        properties.put("delivery.timeout.ms", deliveryMillis(properties));
         properties.putIfAbsent("max.block.ms", 1_000);
         if (by == By.LOG) {
             properties.putIfAbsent("batch.size", 256 << 10); // thousands may begin to stand at once
         }
         return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    /** Returns how long a {@link #writer} may take to tell of a record. */
+    Duration delivery() {
+        return Duration.ofMillis(deliveryMillis(patient("", Duration.ofSeconds(1))));
+    }
+
+    private static int deliveryMillis(Map<String, Object> properties) {
+        return requestMillis(properties) + 2_000;
     }
 
     Map<String, Object> admin(String id) {

@@ -4,6 +4,7 @@ import dev.bellwether.spi.Clock;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -21,7 +22,8 @@ import org.slf4j.LoggerFactory;
  * that leaves the producer unusable forever has a new one take its place, at most once a second. So has silence: where
  * only the leader of a partition refuses its certificates, a producer tells no more than that records for it are late.
  * Where nobody leads the partition, it tells the same, and another one is no better; but each costs all others what
- * they have under way. So whenever another one did not help a partition, its silence may last twice as long.
+ * they have under way. So whenever another one did not help a partition, its silence may last twice as long. One
+ * whose thread has died of an error tells nothing at all: the next write has it replaced.
  *
  * <p>Thread-safe.
  */
@@ -35,29 +37,46 @@ final class Writer {
 
     private final Supplier<Producer<byte[], byte[]>> connector;
     private final TopicPartition partition;
+    private final long muteNanos;
     private final Consumer<Throwable> missed;
     private final Clock clock;
     private volatile Producer<byte[], byte[]> producer;
     private long replacedNanos;
+    /** How many records the present producer has under way, and since when it has told of none of them. */
+    private int underWay;
+
+    private long mutedNanos;
     /** Of each partition to which the present producer has not written since a record for it was late. */
     private final Map<TopicPartition, Long> lateSinceNanos = new HashMap<>();
     /** How long it may last, of each partition that was late when a producer was replaced, and has been ever since. */
     private final Map<TopicPartition, Long> silenceNanos = new HashMap<>();
 
+    /** Of each topic to which something was written since brokers last took anything there. */
+    private final Map<String, Untaken> untaken = new HashMap<>();
+
     private boolean closed;
 
-    /** Makes a writer that tells of each record that was missed. */
-    Writer(Supplier<Producer<byte[], byte[]>> connector, TopicPartition partition, Consumer<Throwable> missed) {
-        this(connector, partition, missed, Clock.system());
+    /** Since when brokers take nothing, and the last reason that was told. */
+    private record Untaken(long nanos, @Nullable Exception why) {}
+
+    /** Makes a writer, whose producers tell of each record within this time, and that tells of each one missed. */
+    Writer(
+            Supplier<Producer<byte[], byte[]>> connector,
+            TopicPartition partition,
+            Duration delivery,
+            Consumer<Throwable> missed) {
+        this(connector, partition, delivery, missed, Clock.system());
     }
 
     Writer(
             Supplier<Producer<byte[], byte[]>> connector,
             TopicPartition partition,
+            Duration delivery,
             Consumer<Throwable> missed,
             Clock clock) {
         this.connector = connector;
         this.partition = partition;
+        muteNanos = delivery.toNanos() + SILENCE_NANOS;
         this.missed = missed;
         this.clock = clock;
         replacedNanos = clock.nanos() - PAUSE_NANOS;
@@ -71,10 +90,12 @@ final class Writer {
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
     void write(ProducerRecord<byte[], byte[]> record, Consumer<@Nullable Exception> done) {
-        var writing = producer;
+        replaceIfMute();
         var where = new TopicPartition(record.topic(), record.partition());
+        var writing = sending(record.topic());
         try {
             writing.send(record, (metadata, error) -> {
+                told(writing);
                 if (error == null) {
                     wrote(writing, where);
                 } else {
@@ -83,12 +104,56 @@ final class Writer {
                 done.accept(error);
             });
         } catch (RuntimeException e) {
+            told(writing);
             failed(writing, where, e);
             done.accept(e);
         }
     }
 
+    /** Each record is told of within the delivery timeout, by a thread that any error ends without a word to us. */
+    private void replaceIfMute() {
+        var writing = producer;
+        if (isMute(writing) && isReplaced(writing, new TimeoutException("the producer tells nothing any more"))) {
+            writing.close(Duration.ZERO);
+        }
+    }
+
+    private synchronized boolean isMute(Producer<byte[], byte[]> writing) {
+        return writing == producer && underWay > 0 && clock.nanos() - mutedNanos >= muteNanos;
+    }
+
+    private synchronized Producer<byte[], byte[]> sending(String topic) {
+        var now = clock.nanos();
+        if (underWay++ == 0) {
+            mutedNanos = now;
+        }
+        untaken.putIfAbsent(topic, new Untaken(now, null));
+        return producer;
+    }
+
+    private synchronized void told(Producer<byte[], byte[]> writing) {
+        if (writing == producer) {
+            underWay = Math.max(0, underWay - 1);
+            mutedNanos = clock.nanos();
+        }
+    }
+
+    /** Something new was read of this topic: brokers take what is written there. */
+    synchronized void read(String topic) {
+        untaken.remove(topic);
+    }
+
+    /** Returns why brokers take nothing that is written to this topic, if that has lasted for so long. */
+    synchronized Optional<Exception> refusal(String topic, Duration longest) {
+        return Optional.ofNullable(untaken.get(topic))
+                .filter(since -> clock.nanos() - since.nanos >= longest.toNanos())
+                .map(since -> since.why == null
+                        ? new TimeoutException("nothing that is written is acknowledged")
+                        : since.why);
+    }
+
     private void failed(Producer<byte[], byte[]> writing, TopicPartition where, Exception error) {
+        refused(where.topic(), error);
         missed.accept(error);
         var over = error instanceof TimeoutException ? isSilent(writing, where) : !KafkaErrors.isOfOneRecord(error);
         if (over && isReplaced(writing, error)) {
@@ -97,7 +162,12 @@ final class Writer {
         }
     }
 
+    private synchronized void refused(String topic, Exception error) {
+        untaken.computeIfPresent(topic, (same, since) -> new Untaken(since.nanos, error));
+    }
+
     private synchronized void wrote(Producer<byte[], byte[]> writing, TopicPartition where) {
+        untaken.remove(where.topic());
         if (writing == producer) {
             lateSinceNanos.remove(where);
             silenceNanos.remove(where);
@@ -125,6 +195,7 @@ final class Writer {
         }
         try {
             producer = connector.get();
+            underWay = 0;
             if (error instanceof TimeoutException) {
                 lateSinceNanos.keySet().forEach(this::lengthenSilence);
             }

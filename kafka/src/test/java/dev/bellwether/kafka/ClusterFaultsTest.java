@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Link.Way;
+import dev.bellwether.testkit.OutageCount;
 import dev.bellwether.testkit.Stage;
 import dev.bellwether.testkit.kafka.Broker;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
@@ -18,9 +21,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
@@ -82,6 +87,38 @@ class ClusterFaultsTest {
     @AfterEach
     void clear() {
         stage.close();
+    }
+
+    /** Who may read is answered; but a topic with too few replicas in sync takes no records. */
+    @Test
+    void brokersThatTakeNoRecordsAreAnOutageUntilTheyDo() throws Exception {
+        var topic = "refusing-" + UUID.randomUUID();
+        admin.createTopics(List.of(new NewTopic(topic, Map.of(0, List.of(2, 3)))
+                        .configs(Map.of(
+                                "min.insync.replicas", "2",
+                                "cleanup.policy", "delete",
+                                "message.timestamp.type", "LogAppendTime"))))
+                .all()
+                .get();
+        var outages = new OutageCount();
+        try (var elections = Elections.connect(
+                        "kafka://" + brokers.bootstrap() + "?topic=" + topic,
+                        ElectionsConfig.builder().metrics(outages).build());
+                var candidacy = elections.stand(stage.election(), CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
+            assertThat(candidacy.await(DEAD_BROKER)).isPresent();
+            brokers.broker(3).kill();
+            try {
+                Eventually.eventually("the outage is told", DEAD_BROKER.multipliedBy(3), outages::isOut);
+                Eventually.throughout("it lasts", DEAD_BROKER.dividedBy(4), outages::isOut);
+                assertThat(candidacy.isLeader()).isFalse();
+            } finally {
+                brokers.broker(3).start();
+            }
+            Eventually.eventually("its end is told", DEAD_BROKER.multipliedBy(3), () -> !outages.isOut());
+            assertThat(candidacy.await(DEAD_BROKER)).isPresent();
+        } finally {
+            admin.deleteTopics(List.of(topic)).all().get();
+        }
     }
 
     /** Makes this broker lead the partition. */

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -26,6 +27,31 @@ class CoalescedRequestTest {
                 .withThrowableThat()
                 .withRootCauseInstanceOf(NoClassDefFoundError.class);
         assertThat(request.ask().toCompletableFuture()).succeedsWithin(PATIENCE).isEqualTo(2);
+    }
+
+    @Test
+    void anAnswerThatCannotBeWaitedForFailsAndTheQuestionIsPutAgain() {
+        var deaf = new CompletableFuture<Integer>() {
+            @Override
+            public CompletableFuture<Integer> whenComplete(BiConsumer<? super Integer, ? super Throwable> told) {
+                throw new OutOfMemoryError("planted");
+            }
+        };
+        var questions = new ArrayDeque<>(List.of(deaf, CompletableFuture.completedFuture(2)));
+        var request = new CoalescedRequest<Integer>(questions::remove);
+        assertThat(askedQuietly(request))
+                .failsWithin(PATIENCE)
+                .withThrowableThat()
+                .withRootCauseInstanceOf(OutOfMemoryError.class);
+        assertThat(request.ask().toCompletableFuture()).succeedsWithin(PATIENCE).isEqualTo(2);
+    }
+
+    private static CompletableFuture<Integer> askedQuietly(CoalescedRequest<Integer> request) {
+        try {
+            return request.ask().toCompletableFuture();
+        } catch (OutOfMemoryError e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     @Test

@@ -15,6 +15,7 @@ import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.OutageCount;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +32,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -75,6 +80,42 @@ class KafkaRosterTest {
 
     private static int leaders(List<Roster> members, int role) {
         return (int) members.stream().filter(member -> member.leads(role)).count();
+    }
+
+    @Test
+    void brokersThatTakeNoRecordsAreAnOutageUntilTheyDo() throws Exception {
+        var outages = new OutageCount();
+        var elections = Elections.connect(
+                SharedBroker.uri(), ElectionsConfig.builder().metrics(outages).build());
+        open.add(elections);
+        var member = elections.roster(
+                name,
+                RosterConfig.builder()
+                        .roles(4)
+                        .partitions(2)
+                        .lease(Duration.ofSeconds(3))
+                        .build());
+        assertThat(member.await(4, PATIENCE)).isTrue();
+        try (var admin =
+                Admin.create(Map.of("bootstrap.servers", SharedBroker.get().bootstrap()))) {
+            cleanUp(admin, "compact"); // so it refuses what has no key
+            Eventually.eventually("the outage is told", PATIENCE, outages::isOut);
+            Eventually.eventually(
+                    "nothing is led", PATIENCE, () -> member.roles().isEmpty());
+            assertThat(outages.began()).isOne();
+            cleanUp(admin, "delete");
+        }
+        Eventually.eventually("its end is told", PATIENCE, () -> !outages.isOut());
+        assertThat(member.await(4, PATIENCE)).isTrue();
+        assertThat(outages.began()).isOne();
+    }
+
+    private void cleanUp(Admin admin, String policy) throws Exception {
+        var topic = RosterTopic.name(Settings.of(Map.of("bootstrap.servers", "unused:9092")), name);
+        var change = new AlterConfigOp(new ConfigEntry("cleanup.policy", policy), AlterConfigOp.OpType.SET);
+        admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), List.of(change)))
+                .all()
+                .get();
     }
 
     @Test

@@ -3,11 +3,14 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Fields;
+import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.Producer;
@@ -16,6 +19,7 @@ import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.NotEnoughReplicasException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.SslAuthenticationException;
@@ -35,23 +39,12 @@ class WriterTest {
     private final List<MockProducer<byte[], byte[]>> made = new ArrayList<>();
     private final AtomicInteger missed = new AtomicInteger();
     private final HandClock clock = new HandClock();
-    private final Writer writer =
-            new Writer(this::make, new TopicPartition("leaders", 0), error -> missed.incrementAndGet(), clock);
-
-    /** Goes on when it is told to. */
-    private static final class HandClock implements Clock {
-        private long nanos;
-
-        @Override
-        public long nanos() {
-            return nanos;
-        }
-
-        @Override
-        public long wallMillis() {
-            return nanos / 1_000_000;
-        }
-    }
+    private final Writer writer = new Writer(
+            this::make,
+            new TopicPartition("leaders", 0),
+            Duration.ofSeconds(3),
+            error -> missed.incrementAndGet(),
+            clock);
 
     private boolean cannotMake;
     private boolean tellsWhileClosing;
@@ -184,7 +177,7 @@ class WriterTest {
     /** Records for these are late, for so long, and those for another are not. */
     private void writeFor(Duration time, List<String> late) {
         for (var passed = Duration.ZERO; passed.compareTo(time) < 0; passed = passed.plus(BETWEEN)) {
-            clock.nanos += BETWEEN.toNanos();
+            clock.passes(BETWEEN);
             late.forEach(topic -> write(topic, new TimeoutException("3001 ms has passed since batch creation")));
             write("roster", null);
         }
@@ -198,6 +191,64 @@ class WriterTest {
         } else {
             producer.errorNext(error);
         }
+    }
+
+    @Test
+    void whatBrokersTakeNothingOfIsToldUntilTheyTakeOrWeReadSomething() {
+        var longest = Duration.ofSeconds(2);
+        write("any");
+        clock.passes(longest);
+        assertThat(writer.refusal("leaders", longest)).containsInstanceOf(TimeoutException.class);
+        var error = new NotEnoughReplicasException("too few in-sync replicas");
+        made.get(0).errorNext(error);
+        write("any");
+        assertThat(writer.refusal("leaders", longest)).contains(error);
+        assertThat(writer.refusal("others", longest)).isEmpty();
+        made.get(0).completeNext();
+        assertThat(writer.refusal("leaders", longest)).isEmpty();
+        write("any");
+        clock.passes(longest);
+        writer.read("leaders");
+        assertThat(writer.refusal("leaders", longest)).isEmpty();
+    }
+
+    /** As one does whose thread has died of an error: it was told nothing of, and records wait forever. */
+    @Test
+    void oneThatTellsNothingAtAllIsReplaced() {
+        for (var passed = Duration.ZERO; passed.compareTo(Duration.ofSeconds(15)) < 0; passed = passed.plus(BETWEEN)) {
+            clock.passes(BETWEEN);
+            write("leaders");
+        }
+        assertThat(made).as("the producers that were made").hasSize(2);
+        assertThat(made.get(0).closed()).isTrue();
+    }
+
+    /** A thread of Kafka's ends by any error, for example by one that a callback throws. */
+    @Test
+    void whatIsWrittenBehindAnErrorOnTheThreadOfARealOneIsWritten() {
+        var settings =
+                Settings.of(Map.of("bootstrap.servers", SharedBroker.get().bootstrap()));
+        var time = new HandClock();
+        var real = new Writer(
+                () -> settings.writer("dying"),
+                new TopicPartition("dying-" + UUID.randomUUID(), 0),
+                settings.delivery(),
+                error -> {},
+                time);
+        var entry = new Entry(Entry.What.BEAT, "any", Fields.with("token", 1).build());
+        var died = new CountDownLatch(1);
+        real.write(entry, error -> {
+            died.countDown();
+            throw new NoClassDefFoundError("planted");
+        });
+        Eventually.eventually("it was told of the first", PATIENCE, () -> died.getCount() == 0);
+        var written = new AtomicInteger();
+        Eventually.eventually("another is written", Duration.ofSeconds(60), () -> {
+            time.passes(settings.delivery());
+            real.write(entry, error -> written.addAndGet(error == null ? 1 : 0));
+            return written.get() > 0;
+        });
+        real.close(Duration.ZERO);
     }
 
     /** Somebody is writing the file of its certificates at this moment, for example. */
