@@ -386,6 +386,41 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void doctorTellsWhatItFoundInTheDatabaseAlsoIfTheBrokersDoNotAnswer() {
+        outbox("alone", "migrate");
+
+        var alone = outbox("alone", "doctor", "--kafka", "127.0.0.1:1");
+
+        assertThat(alone.out())
+                .contains("OK: sequence public.alone_id_seq has CACHE 1")
+                .contains("ERROR: the brokers do not answer");
+        assertThat(alone.code()).as(alone.all()).isEqualTo(ExitCode.FAILED);
+    }
+
+    @Test
+    void listsThatAreCutOffSayThatThereIsMoreAndPrintNothingThatATerminalObeys() throws Exception {
+        outbox("long", "migrate");
+        stage.execute(
+                "INSERT INTO long_parked (id, event_id, created, topic, parked, reason) SELECT i, gen_random_uuid(), now(),"
+                        + " 't', now(), E'bad \\x1b[2J' FROM generate_series(1, 1000) i");
+        var whole = outbox("long", "parked");
+        assertThat(whole.out().lines()).hasSize(1000).allMatch(line -> line.endsWith("bad \uFFFD[2J"));
+        assertThat(whole.err()).isEmpty();
+        assertThat(outbox("long", "parked", "--json").json().get("more").asBoolean())
+                .isFalse();
+
+        stage.execute("INSERT INTO long_parked (id, event_id, created, topic, parked, reason)"
+                + " VALUES (1001, gen_random_uuid(), now(), 't', now(), 'bad')");
+        var part = outbox("long", "parked");
+
+        assertThat(part.out().lines()).hasSize(1000);
+        assertThat(part.err()).contains("the first 1000");
+        var json = outbox("long", "parked", "--json").json();
+        assertThat(json.get("more").asBoolean()).isTrue();
+        assertThat(json.get("parked")).hasSize(1000);
+    }
+
+    @Test
     void whatIsMissingIsToldWithACode() {
         assertThat(Spoken.of(Map.of(), "outbox").code()).isEqualTo(ExitCode.USAGE);
         var unwatched = outbox("absent", "status", "--interval", "1s");
