@@ -112,6 +112,20 @@ public final class OutboxCommand implements Runnable {
             });
         }
 
+        /**
+         * Does with the database and the brokers what takes as long as it takes. In time must be only that the database
+         * is reached, and each of its answers; for the brokers Kafka's own limits hold.
+         */
+        <T> T work(CommandEnvironment around, Question<T> question) throws Exception {
+            OutboxTable known = ask(around, (database, table) -> table);
+            var database = database(around);
+            try {
+                return question.ask(database.within(timeout), known);
+            } catch (SQLException e) {
+                throw database.failed(e);
+            }
+        }
+
         Duration timeout() {
             return timeout;
         }
@@ -388,7 +402,7 @@ public final class OutboxCommand implements Runnable {
         }
         var chosen = which;
         Map<String, Object> brokers = Map.of("bootstrap.servers", kafka);
-        long count = at.ask(around, (database, table) -> {
+        long count = at.work(around, (database, table) -> {
             var admin = OutboxAdmin.of(database, table);
             try {
                 return into == null ? admin.replay(chosen, brokers) : admin.replayInto(into, chosen, brokers);

@@ -108,6 +108,18 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void brokersThatDoNotAnswerAReplayAreNotTakenForTheDatabase() {
+        outbox("replayed", "migrate");
+        outbox("replayed", "migrate", "--to", "rotated");
+
+        var silent = outbox(
+                "replayed", "replay", "--kafka", "127.0.0.1:1", "--from-id", "1", "--into", "copy", "--timeout", "3s");
+
+        assertThat(silent.err()).contains("nothing was published into copy: the brokers");
+        assertThat(silent.code()).as(silent.err()).isEqualTo(ExitCode.FAILED);
+    }
+
+    @Test
     void migrateGivesTheTableAnotherFormAndBack() {
         assertThat(outbox("turned", "schema", "--form", "rotated").out()).contains("turned_3", "turned_done");
         outbox("turned", "migrate");
