@@ -163,11 +163,23 @@ final class Watchdog {
                 "--"));
         line.addAll(job.command());
         var builder = new ProcessBuilder(line).inheritIO();
+        restoreLocale(builder.environment());
         builder.environment().putAll(job.environment());
         job.tell()
                 .ifPresent(signals -> builder.environment()
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
         return builder;
+    }
+
+    /** The launcher has us read arguments as UTF-8, and tells what LC_ALL was: "=" and the value, or nothing. */
+    private static void restoreLocale(Map<String, String> environment) {
+        var was = System.getProperty("bellwether.lcAll");
+        if (was != null) {
+            environment.remove("LC_ALL");
+            if (!was.isEmpty()) {
+                environment.put("LC_ALL", was.substring(1));
+            }
+        }
     }
 
     /** Returns how the command ended, once nothing of its process group is alive any more. */

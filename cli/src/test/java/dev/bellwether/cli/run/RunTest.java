@@ -773,6 +773,22 @@ class RunTest {
         assertThat(told(process)).doesNotContain("+ ");
     }
 
+    @Test
+    void localeOfTheUserReachesTheCommandIfTheLauncherHasChangedIt() throws Exception {
+        for (var was : List.of("=C", "")) {
+            var out = folder.resolve("env" + was);
+            var builder = builder("e", "--", "env").redirectOutput(out.toFile());
+            builder.environment().put("LC_ALL", "C.UTF-8");
+            builder.environment().put("JAVA_TOOL_OPTIONS", "-Dbellwether.lcAll=" + was);
+            var process = builder.start();
+            started.add(process);
+
+            assertThat(codeOf(process)).isZero();
+            assertThat(Files.readAllLines(out).stream().filter(line -> line.startsWith("LC_ALL=")))
+                    .isEqualTo(was.isEmpty() ? List.of() : List.of("LC_ALL" + was));
+        }
+    }
+
     // ---------------------------------------------------------------- what the tests are made of
 
     private Process run(String... args) throws IOException {
