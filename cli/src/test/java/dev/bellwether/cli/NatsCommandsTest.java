@@ -169,10 +169,11 @@ class NatsCommandsTest {
     @Test
     void anElectionThatCannotBeReadHidesNoOther() throws Exception {
         var torn = environment("bucket=torn");
-        try (var elections = Elections.connect(server.uri("bucket=torn"));
-                var connection = Nats.connect("nats://127.0.0.1:" + server.port())) {
+        try (var elections = Elections.connect(server.uri("bucket=torn"))) {
             assertThat(elections.stand("later").await(PATIENCE)).isPresent();
+            var connection = Nats.connect("nats://127.0.0.1:" + server.port());
             connection.keyValue("torn").put("earlier", "bellwether=3&state=vacant");
+            connection.close();
 
             var table = Spoken.of(torn, "ls");
             var json = Spoken.of(torn, "ls", "--json");

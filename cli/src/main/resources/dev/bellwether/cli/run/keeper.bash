@@ -12,8 +12,8 @@
 #   kill         SIGKILL now
 #   lost, won    to a command that stays: the signal LOST, or WON. DIR/report gets "lost" when LOST has been sent
 #
-# If no order moves a command's deadline in time, one that stays gets LOST, too. If one moves it after all, because the renewal was
-# only heard of late, it gets its token back, and WON.
+# If no order moves the deadline in time, a command that stays gets LOST, too. If one moves it after all, because a renewal
+# was heard of late, the command gets its token back, and WON.
 #
 # An order that waited in the FIFO while we were frozen does no harm, since the times in it are absolute. When bellwether dies,
 # the FIFO ends, which counts as "down". DIR/report gets "started PID", and at the end "ended CODE WHY", when nothing of the
