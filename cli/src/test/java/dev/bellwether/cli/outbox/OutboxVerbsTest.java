@@ -412,10 +412,9 @@ class OutboxVerbsTest {
     @Test
     void listsThatAreCutOffSayThatThereIsMoreAndPrintNothingThatATerminalObeys() throws Exception {
         outbox("long", "migrate");
-        stage.execute(
-                "INSERT INTO long_parked (id, event_id, created, topic, parked, reason)"
-                        + " SELECT i, gen_random_uuid(), now(), 't', now(), E'bad \\x1b[2J'"
-                        + " FROM generate_series(1, 1000) i");
+        stage.execute("INSERT INTO long_parked (id, event_id, created, topic, parked, reason)"
+                + " SELECT i, gen_random_uuid(), now(), 't', now(), E'bad \\x1b[2J'"
+                + " FROM generate_series(1, 1000) i");
         var whole = outbox("long", "parked");
         assertThat(whole.out().lines()).hasSize(1000).allMatch(line -> line.endsWith("bad \uFFFD[2J"));
         assertThat(whole.err()).isEmpty();
