@@ -2,6 +2,7 @@ package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.Elections;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.testkit.Eventually;
@@ -163,6 +164,31 @@ class NatsCommandsTest {
         var down = Spoken.of(
                 Map.of("BELLWETHER_ON", "nats://127.0.0.1:" + Ports.free() + "?bucket=cli"), "show", "nothing");
         assertThat(down.code()).isEqualTo(ExitCode.UNAVAILABLE);
+    }
+
+    @Test
+    void anElectionThatCannotBeReadHidesNoOther() throws Exception {
+        var torn = environment("bucket=torn");
+        try (var elections = Elections.connect(server.uri("bucket=torn"))) {
+            assertThat(elections.stand("later").await(PATIENCE)).isPresent();
+            var connection = Nats.connect("nats://127.0.0.1:" + server.port());
+            connection.keyValue("torn").put("earlier", "bellwether=3&state=vacant");
+            connection.close();
+
+            var table = Spoken.of(torn, "ls");
+            var json = Spoken.of(torn, "ls", "--json");
+
+            assertThat(table.out())
+                    .containsPattern("earlier +\\? +\\? +\\(unknown\\)")
+                    .contains("later");
+            assertThat(table.err()).contains("earlier");
+            assertThat(table.code()).isEqualTo(ExitCode.FAILED);
+            assertThat(json.json().get("elections")).hasSize(1);
+            assertThat(json.json().get("elections").get(0).get("election").asText())
+                    .isEqualTo("later");
+            assertThat(json.json().get("unknown").get(0).get("election").asText())
+                    .isEqualTo("earlier");
+        }
     }
 
     private static Map<String, String> environment(String query) {

@@ -423,8 +423,8 @@ public final class OutboxAdmin {
      *
      * @param kafka properties of a producer of Kafka
      * @throws IllegalArgumentException if the table has records of that topic: an old one could be the last of its key
-     * @throws IllegalStateException if the brokers refuse a record, or the table is not {@linkplain OutboxForm#ROTATED
-     *     rotated}
+     * @throws IllegalStateException if the brokers do not answer, or refuse a record, if the database fails when some
+     *     are published, or if the table is not {@linkplain OutboxForm#ROTATED rotated}
      */
     public long replayInto(String topic, Replay which, Map<String, Object> kafka) throws SQLException {
         var config =
@@ -440,7 +440,14 @@ public final class OutboxAdmin {
                     new TransactionalSender(
                             new KafkaProducer<>(ProducerSettings.of(config, id)), config.eventIdHeader()),
                     topic)) {
-                again.read(into);
+                try {
+                    again.read(into);
+                } catch (SQLException e) {
+                    if (into.count() == 0) {
+                        throw e;
+                    }
+                    throw into.stopped("the database answered no more (" + e.getMessage() + ")", e);
+                }
                 return into.count();
             }
         }

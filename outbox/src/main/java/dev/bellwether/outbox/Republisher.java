@@ -231,7 +231,12 @@ final class Republisher {
         Into(TransactionalSender sender, String topic) {
             this.sender = sender;
             this.topic = topic;
-            sender.open();
+            try {
+                sender.open();
+            } catch (RuntimeException e) {
+                close();
+                throw stopped("the brokers do not answer, or refuse it (" + e.getMessage() + ")", e);
+            }
         }
 
         long count() {
@@ -248,15 +253,19 @@ final class Republisher {
                 sender.append(there, null);
                 sender.commit(null);
             } catch (LineStoppedException | ProgressRefusedException | RuntimeException e) {
-                throw new IllegalStateException(
-                        count == 0
-                                ? "nothing was published into " + topic
-                                : count + " records were published into " + topic + ", the last of row " + last
-                                        + "; it can go on behind that",
-                        e);
+                throw stopped("the brokers did not take more (" + e.getMessage() + ")", e);
             }
             count += rows.size();
             last = rows.get(rows.size() - 1).id();
+        }
+
+        /** Returns what to throw, which tells where to go on. */
+        IllegalStateException stopped(String why, Exception e) {
+            var done = count == 0
+                    ? "nothing was published into " + topic
+                    : count + " records were published into " + topic + ", the last of row " + last
+                            + "; it can go on behind that";
+            return new IllegalStateException(done + ": " + why, e);
         }
 
         @Override

@@ -10,6 +10,8 @@ import java.util.stream.Collectors;
 
 /** Lays out what people read. */
 public final class Text {
+    private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]");
+
     private Text() {}
 
     /** Returns lines in which the columns stand under each other, two blanks apart. */
@@ -45,6 +47,11 @@ public final class Text {
                 .mapToObj(c -> c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(Character.toString(c)))
                 .collect(Collectors.joining());
         return Pattern.compile(regex, Pattern.DOTALL).matcher(name).matches();
+    }
+
+    /** Returns a text that others wrote, on one line, without what a terminal obeys. */
+    public static String printable(String text) {
+        return UNPRINTABLE.matcher(text).replaceAll("\uFFFD");
     }
 
     /** Returns how long ago something began, for display. */

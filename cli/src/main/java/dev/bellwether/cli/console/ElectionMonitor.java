@@ -65,6 +65,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         private Optional<Watch> watch = Optional.empty();
         private Optional<Reign> now = Optional.empty();
         private int changes;
+        private boolean known;
     }
 
     private record Reign(String leader, long token, double from) {}
@@ -132,7 +133,7 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
             }
             seats.put(name, new Seat());
         }
-        tell(name, Optional.empty());
+        show(name);
         var watch = elections.election(name).watch(leader -> tell(name, leader));
         synchronized (this) {
             var seat = seats.get(name);
@@ -158,11 +159,20 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         watch.ifPresent(Watch::close);
     }
 
+    /** Shows an election of which nothing has been heard yet. */
+    private synchronized void show(String name) {
+        var seat = seats.get(name);
+        if (seat != null) {
+            put(name, seat);
+        }
+    }
+
     private synchronized void tell(String name, Optional<Leader> leader) {
         var seat = seats.get(name);
         if (seat == null) {
             return;
         }
+        seat.known = true;
         var now = clock.now();
         var before = seat.now;
         if (before.isPresent()
@@ -185,12 +195,18 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
         } else if (leader.isEmpty()) {
             seat.now = Optional.empty();
         }
-        var known = seat.now;
+        put(name, seat);
+    }
+
+    private void put(String name, Seat seat) {
+        var reign = seat.now;
+        var now = clock.now();
         feed.put("seat", name, json -> {
             json.writeStringField("name", name);
-            json.writeStringField("leader", known.map(Reign::leader).orElse(""));
-            json.writeNumberField("token", known.map(Reign::token).orElse(0L));
-            json.writeNumberField("since", known.map(Reign::from).orElse(now));
+            json.writeBooleanField("known", seat.known);
+            json.writeStringField("leader", reign.map(Reign::leader).orElse(""));
+            json.writeNumberField("token", reign.map(Reign::token).orElse(0L));
+            json.writeNumberField("since", reign.map(Reign::from).orElse(now));
             json.writeNumberField("changes", seat.changes);
         });
     }

@@ -1,7 +1,9 @@
 package dev.bellwether.cli.look;
 
 import dev.bellwether.Election;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
@@ -58,10 +60,11 @@ public final class ListCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Map<String, Election.State> found;
+        Found found;
         try (var connected = target.connect()) {
             found = connected.ask(() -> states(connected.elections()));
         }
+        found.unknown().forEach((name, why) -> around.err().println("bellwether: warning: " + name + ": " + why));
         if (json) {
             around.out().println(document(found));
         } else if (found.isEmpty()) {
@@ -73,23 +76,40 @@ public final class ListCommand implements Callable<Integer> {
         } else {
             table(found).forEach(around.out()::println);
         }
-        return ExitCode.OK;
+        return found.unknown().isEmpty() ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    private Map<String, Election.State> states(Elections elections) {
-        var found = new LinkedHashMap<String, Election.State>();
+    /**
+     * What there is.
+     *
+     * @param unknown why nothing is known of an election: its record cannot be read, for example
+     */
+    private record Found(Map<String, Election.State> states, Map<String, String> unknown) {
+        boolean isEmpty() {
+            return states.isEmpty() && unknown.isEmpty();
+        }
+    }
+
+    private Found states(Elections elections) {
+        var found = new Found(new LinkedHashMap<>(), new LinkedHashMap<>());
         for (var name : elections.list()) {
             if (pattern == null || Text.matches(pattern, name)) {
-                found.put(name, elections.election(name).state());
+                try {
+                    found.states().put(name, elections.election(name).state());
+                } catch (UnavailableException e) {
+                    throw e;
+                } catch (ElectionException e) { // of this one: it must not hide the others
+                    found.unknown().put(name, String.valueOf(e.getMessage()));
+                }
             }
         }
         return found;
     }
 
-    private static String document(Map<String, Election.State> found) {
+    private static String document(Found found) {
         return Json.object(json -> {
             json.writeArrayFieldStart("elections");
-            for (var one : found.entrySet()) {
+            for (var one : found.states().entrySet()) {
                 json.writeStartObject();
                 json.writeStringField("election", one.getKey());
                 Json.leader(json, one.getValue().leader());
@@ -97,16 +117,29 @@ public final class ListCommand implements Callable<Integer> {
                 json.writeEndObject();
             }
             json.writeEndArray();
+            if (!found.unknown().isEmpty()) {
+                json.writeArrayFieldStart("unknown");
+                for (var one : found.unknown().entrySet()) {
+                    json.writeStartObject();
+                    json.writeStringField("election", one.getKey());
+                    json.writeStringField("why", one.getValue());
+                    json.writeEndObject();
+                }
+                json.writeEndArray();
+            }
         });
     }
 
-    private List<String> table(Map<String, Election.State> found) {
+    private List<String> table(Found found) {
         var now = Instant.now();
         var rows = new ArrayList<List<String>>();
         rows.add(List.of("ELECTION", "TOKEN", "FOR", "LEADER"));
-        found.forEach((name, state) -> rows.add(state.leader()
-                .map(one -> List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
-                .orElse(List.of(name, "-", "-", state.ended() ? "(ended)" : "(nobody)"))));
+        found.states()
+                .forEach((name, state) -> rows.add(state.leader()
+                        .map(one ->
+                                List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
+                        .orElse(List.of(name, "-", "-", state.ended() ? "(ended)" : "(nobody)"))));
+        found.unknown().keySet().forEach(name -> rows.add(List.of(name, "?", "?", "(unknown)")));
         var lines = Text.columns(rows);
         lines.set(0, new Paint(around.colours()).strong(lines.get(0)));
         return lines;

@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,8 +38,6 @@ import picocli.CommandLine.Parameters;
             "It shows what was true when the backend looked: a display, not a lock."
         })
 public final class ShowCommand implements Callable<Integer> {
-    private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]");
-
     private final CommandEnvironment around;
 
     @Mixin
@@ -122,12 +119,10 @@ public final class ShowCommand implements Callable<Integer> {
                         .orElse("");
     }
 
-    /** Values may hold anything, such as line breaks, and what a terminal obeys. */
     private static String show(Map<String, String> metadata) {
         return new TreeMap<>(metadata)
                 .entrySet().stream()
-                        .map(one -> one.getKey() + "="
-                                + UNPRINTABLE.matcher(one.getValue()).replaceAll("\uFFFD"))
+                        .map(one -> one.getKey() + "=" + Text.printable(one.getValue()))
                         .collect(Collectors.joining(" "));
     }
 }

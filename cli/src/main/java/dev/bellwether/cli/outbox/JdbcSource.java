@@ -12,6 +12,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +24,11 @@ final class JdbcSource implements DataSource {
     private static final String GOING_OR_COMING = "57P";
 
     private final ConnectUri uri;
+    private final Optional<Duration> within;
 
-    JdbcSource(ConnectUri uri) {
+    private JdbcSource(ConnectUri uri, Optional<Duration> within) {
         this.uri = uri;
+        this.within = within;
     }
 
     static JdbcSource of(String text) {
@@ -35,10 +38,15 @@ final class JdbcSource implements DataSource {
                 throw new UsageException(uri + " is no database: write jdbc:postgresql://host/name");
             }
             uri.check();
-            return new JdbcSource(uri);
+            return new JdbcSource(uri, Optional.empty());
         } catch (ElectionException e) {
             throw new UsageException(String.valueOf(e.getMessage()), e);
         }
+    }
+
+    /** Returns the same, whose connections wait so long for each answer, and break then. */
+    JdbcSource within(Duration each) {
+        return new JdbcSource(uri, Optional.of(each));
     }
 
     ConnectUri uri() {
@@ -79,7 +87,12 @@ final class JdbcSource implements DataSource {
 
     @Override
     public Connection getConnection() throws SQLException {
-        return DriverManager.getConnection(uri.expanded());
+        var connection = DriverManager.getConnection(uri.expanded());
+        if (within.isPresent()) {
+            connection.setNetworkTimeout(Runnable::run, (int)
+                    Math.min(Integer.MAX_VALUE, within.get().toMillis()));
+        }
+        return connection;
     }
 
     @Override

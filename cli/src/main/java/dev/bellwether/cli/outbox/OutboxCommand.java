@@ -1,9 +1,12 @@
 package dev.bellwether.cli.outbox;
 
+import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
+import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.OutboxAdmin;
@@ -20,6 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.MissingParameterException;
@@ -44,6 +48,7 @@ import picocli.CommandLine.Spec;
         })
 public final class OutboxCommand implements Runnable {
     private static final int REQUEUED_AT_ONCE = 200;
+    private static final int LISTED = 1_000;
 
     private final CommandEnvironment around;
 
@@ -92,13 +97,33 @@ public final class OutboxCommand implements Runnable {
         /** Asks the database, in time. */
         <T> T ask(CommandEnvironment around, Question<T> question) throws Exception {
             var database = database(around);
-            return new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout)).ask(() -> {
+            return ask(around, () -> BackendOptions.late(database.uri(), timeout), question);
+        }
+
+        /** The same, with what it means if there is no answer in time. */
+        <T> T ask(CommandEnvironment around, Supplier<String> late, Question<T> question) throws Exception {
+            var database = database(around);
+            return new Bounded(timeout, late).ask(() -> {
                 try {
                     return question.ask(database, table(database));
                 } catch (SQLException e) {
                     throw database.failed(e);
                 }
             });
+        }
+
+        /**
+         * Does with the database and the brokers what takes as long as it takes. In time must be only that the database
+         * is reached, and each of its answers; for the brokers Kafka's own limits hold.
+         */
+        <T> T work(CommandEnvironment around, Question<T> question) throws Exception {
+            OutboxTable known = ask(around, (database, table) -> table);
+            var database = database(around);
+            try {
+                return question.ask(database.within(timeout), known);
+            } catch (SQLException e) {
+                throw database.failed(e);
+            }
         }
 
         Duration timeout() {
@@ -199,10 +224,11 @@ public final class OutboxCommand implements Runnable {
                     String kafka,
             @Option(names = "--json", description = "Print JSON.") boolean json)
             throws Exception {
-        Optional<Map<String, Object>> brokers =
-                Optional.ofNullable(kafka).map(servers -> Map.of("bootstrap.servers", servers));
         var findings = at.ask(
-                around, (database, table) -> OutboxAdmin.of(database, table).examine(brokers));
+                around, (database, table) -> OutboxAdmin.of(database, table).examine(Optional.empty()));
+        if (kafka != null) {
+            findings = withBrokers(at, kafka, findings);
+        }
         if (json) {
             around.out().println(OutboxJson.findings(findings));
         } else {
@@ -218,20 +244,44 @@ public final class OutboxCommand implements Runnable {
                 : ExitCode.OK;
     }
 
+    /** Returns what is found there, too. If the brokers do not answer in time, what the database told is not lost. */
+    private List<OutboxAdmin.Finding> withBrokers(At at, String kafka, List<OutboxAdmin.Finding> ofDatabase)
+            throws Exception {
+        var late =
+                "the brokers do not answer: nothing from " + kafka + " within " + CommandDurations.show(at.timeout());
+        try {
+            return at.ask(
+                    around,
+                    () -> late,
+                    (database, table) ->
+                            OutboxAdmin.of(database, table).examine(Optional.of(Map.of("bootstrap.servers", kafka))));
+        } catch (UnavailableException e) {
+            var findings = new ArrayList<>(ofDatabase);
+            findings.add(new OutboxAdmin.Finding(
+                    OutboxAdmin.Severity.ERROR,
+                    String.valueOf(e.getMessage()),
+                    "see to them; if they are only slow, give them longer with --timeout"));
+            return findings;
+        }
+    }
+
     @Command(name = "parked", description = "List the parked records.")
     int parked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
             throws Exception {
-        var records = at.ask(
-                around, (database, table) -> OutboxAdmin.of(database, table).parked(1_000));
+        var found = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).parked(LISTED + 1));
+        var records = firstOf(found);
+        var more = found.size() > LISTED;
         if (json) {
-            around.out().println(OutboxJson.parked(records));
+            around.out().println(OutboxJson.parked(records, more));
             return ExitCode.OK;
         }
         for (var record : records) {
             around.out()
-                    .println(record.id() + "  " + record.parked() + "  " + record.eventId() + "  " + record.topic()
-                            + "  " + record.reason());
+                    .println(Text.printable(record.id() + "  " + record.parked() + "  " + record.eventId() + "  "
+                            + record.topic() + "  " + record.reason()));
         }
+        tellOf(more);
         return ExitCode.OK;
     }
 
@@ -240,19 +290,32 @@ public final class OutboxCommand implements Runnable {
             description = "List the records that wait and hold back others, with what waits and why.")
     int blocked(@picocli.CommandLine.Mixin At at, @Option(names = "--json", description = "Print JSON.") boolean json)
             throws Exception {
-        var records = at.ask(
-                around, (database, table) -> OutboxAdmin.of(database, table).blocked(1_000));
+        var found = at.ask(
+                around, (database, table) -> OutboxAdmin.of(database, table).blocked(LISTED + 1));
+        var records = firstOf(found);
+        var more = found.size() > LISTED;
         if (json) {
-            around.out().println(OutboxJson.blocked(records));
+            around.out().println(OutboxJson.blocked(records, more));
             return ExitCode.OK;
         }
         for (var record : records) {
             around.out()
-                    .println(record.id() + "  " + record.since() + "  shard " + record.shard() + "  "
+                    .println(Text.printable(record.id() + "  " + record.since() + "  shard " + record.shard() + "  "
                             + record.waits().name().toLowerCase(Locale.ROOT) + "  " + record.topic() + "  "
-                            + record.reason());
+                            + record.reason()));
         }
+        tellOf(more);
         return ExitCode.OK;
+    }
+
+    private static <T> List<T> firstOf(List<T> records) {
+        return records.subList(0, Math.min(LISTED, records.size()));
+    }
+
+    private void tellOf(boolean more) {
+        if (more) {
+            around.err().println("bellwether: these are the first " + LISTED + ": there are more");
+        }
     }
 
     @Command(
@@ -339,7 +402,7 @@ public final class OutboxCommand implements Runnable {
         }
         var chosen = which;
         Map<String, Object> brokers = Map.of("bootstrap.servers", kafka);
-        long count = at.ask(around, (database, table) -> {
+        long count = at.work(around, (database, table) -> {
             var admin = OutboxAdmin.of(database, table);
             try {
                 return into == null ? admin.replay(chosen, brokers) : admin.replayInto(into, chosen, brokers);

@@ -60,8 +60,9 @@ final class OutboxJson {
         });
     }
 
-    static String parked(List<OutboxAdmin.ParkedRecord> records) {
+    static String parked(List<OutboxAdmin.ParkedRecord> records, boolean more) {
         return Json.object(json -> {
+            json.writeBooleanField("more", more);
             json.writeArrayFieldStart("parked");
             for (var record : records) {
                 json.writeStartObject();
@@ -80,8 +81,9 @@ final class OutboxJson {
         json.writeStringField("reason", record.reason());
     }
 
-    static String blocked(List<OutboxAdmin.BlockedRecord> records) {
+    static String blocked(List<OutboxAdmin.BlockedRecord> records, boolean more) {
         return Json.object(json -> {
+            json.writeBooleanField("more", more);
             json.writeArrayFieldStart("blocked");
             for (var record : records) {
                 json.writeStartObject();

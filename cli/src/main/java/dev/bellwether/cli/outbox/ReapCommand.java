@@ -12,6 +12,7 @@ import dev.bellwether.kafka.KafkaElections;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
+import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.outbox.RelayEvent;
 import dev.bellwether.spi.ConnectUri;
 import java.nio.file.Path;
@@ -75,14 +76,12 @@ public final class ReapCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         var reaper = ReaperFile.read(file);
         log(reaper.level());
+        var settings = settings(reaper);
         var database = JdbcSource.of(reaper.dataSource());
         var bounded = new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout));
         var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
                 .orElse(OutboxTable.Layout.GOHARVEST);
-        var config = reaper.config()
-                .table(new OutboxTable(reaper.table(), layout))
-                .listener(this::tell)
-                .build();
+        var config = settings.table(new OutboxTable(reaper.table(), layout)).build();
         reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
         var handedOver = new CountDownLatch(1);
         var hook = new Thread(() -> {
@@ -97,6 +96,19 @@ public final class ReapCommand implements Callable<Integer> {
             return ended ? ExitCode.RELAY_ENDED : ExitCode.OK;
         } finally {
             handedOver.countDown();
+        }
+    }
+
+    /** Returns settings that are known to be right, whatever the layout of the table is. */
+    private RelayConfig.Builder settings(ReaperFile reaper) {
+        try {
+            var settings = reaper.config()
+                    .table(new OutboxTable(reaper.table(), OutboxTable.Layout.GOHARVEST))
+                    .listener(this::tell);
+            settings.build();
+            return settings;
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(file + ": " + e.getMessage(), e);
         }
     }
 

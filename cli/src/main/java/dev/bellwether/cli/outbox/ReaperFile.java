@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
@@ -265,7 +266,7 @@ final class ReaperFile {
                 .map(String::valueOf)
                 .map(ReaperFile::poison)
                 .ifPresent(builder::poison);
-        number(relay, "maxInFlightBytes").ifPresent(builder::maxInFlightBytes);
+        number(relay, "maxInFlightBytes", Long::valueOf).ifPresent(builder::maxInFlightBytes);
         number(relay, "readAhead").ifPresent(builder::readAhead);
         duration(relay, "relay", "transactionInterval").ifPresent(builder::transactionInterval);
         duration(relay, "relay", "lease").ifPresent(builder::lease);
@@ -363,9 +364,13 @@ final class ReaperFile {
     }
 
     private static Optional<Integer> number(Map<String, Object> section, String key) {
+        return number(section, key, Integer::valueOf);
+    }
+
+    private static <N> Optional<N> number(Map<String, Object> section, String key, Function<String, N> parse) {
         return Optional.ofNullable(section.get(key)).map(value -> {
             try {
-                return Integer.valueOf(String.valueOf(value));
+                return parse.apply(String.valueOf(value));
             } catch (NumberFormatException e) {
                 throw new UsageException(key + " is " + value + ": it must be a number", e);
             }

@@ -82,7 +82,7 @@ public final class RunCommand implements Callable<Integer> {
             names = "--restart",
             description =
                     "Stand again when the command ends or leadership is lost, forever. After an order to stand down"
-                            + " it stands again in any case.")
+                            + " or to hand over it stands again in any case.")
     private boolean restart;
 
     @Option(

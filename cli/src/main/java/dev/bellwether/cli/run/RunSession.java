@@ -42,7 +42,7 @@ final class RunSession implements LeadershipListener {
      * The seat was lost, and the command ended for that.
      *
      * @param standsAgain whether the candidacy stands again by itself
-     * @param ordered whether an operator ordered it to stand down, and no more than that
+     * @param ordered whether an operator ordered it to stand down or to hand over, and no more than that
      */
     record Lost(String why, boolean standsAgain, boolean ordered) implements Outcome {}
 
@@ -116,22 +116,28 @@ final class RunSession implements LeadershipListener {
             leadAgain(present, mandate);
             return;
         }
+        try {
+            start(mandate);
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Throwable e) { // no thread or no memory, too: or the seat would be held without a command
+            outcomes.add(new Broken("the command cannot be started: " + wordsFor(e)));
+        }
+    }
+
+    private void start(Mandate mandate) throws IOException, InterruptedException {
         var environment = new HashMap<>(job.environment());
         environment.put("BELLWETHER_ELECTION", mandate.election());
         environment.put("BELLWETHER_CANDIDATE", mandate.candidate());
         environment.put("BELLWETHER_TOKEN", Long.toString(mandate.token()));
         say.accept("leading, token " + mandate.token() + ": starting "
                 + job.command().get(0));
-        try {
-            var started = Watchdog.start(
-                    new Watchdog.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
-                    mandate,
-                    feedInterval);
-            keeper.set(started);
-            var unused = started.ended().whenComplete((ended, error) -> commandEnded(started, ended, error));
-        } catch (IOException e) {
-            outcomes.add(new Broken("the command cannot be started: " + e.getMessage()));
-        }
+        var started = Watchdog.start(
+                new Watchdog.Job(job.command(), environment, job.grace(), job.margin(), job.tell()),
+                mandate,
+                feedInterval);
+        keeper.set(started);
+        var unused = started.ended().whenComplete((ended, error) -> commandEnded(started, ended, error));
     }
 
     private void leadAgain(Watchdog present, Mandate mandate) {
@@ -142,6 +148,8 @@ final class RunSession implements LeadershipListener {
         } catch (IOException e) {
             outcomes.add(new Broken("the command cannot be told that it leads again: its token is not written (" + e
                     + ")")); // who takes this closes the candidacy, and so ends the command
+        } catch (RuntimeException | Error e) { // no memory, for example
+            outcomes.add(new Broken("the command cannot be told that it leads again: " + e));
         }
     }
 
@@ -154,14 +162,20 @@ final class RunSession implements LeadershipListener {
             }
             return; // the command has ended already
         }
-        lost = job.tell().isEmpty() && cause != Cause.REVOKED_BY_OPERATOR && cause != Cause.HANDED_OVER;
+        var ordered = cause == Cause.REVOKED_BY_OPERATOR || cause == Cause.HANDED_OVER;
+        lost = job.tell().isEmpty() && !ordered;
         if (job.tell().isPresent() && !leaving) {
-            present.lost();
+            if (!present.lost()) {
+                say.accept("leading no more (" + why
+                        + "): the command was killed, because its watchdog did not tell it in time");
+                return;
+            }
             say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
             idleSinceNanos = System.nanoTime();
             if (!atOnce && cause != Cause.PAUSED && cause != Cause.UNREACHABLE) {
-                // The seat is handed over when we return, and the command has no way to say that it has finished.
-                TimeUnit.NANOSECONDS.sleep(job.grace().toNanos());
+                // The seat is handed over when we return, and the command has no way to say that it has finished. Half
+                // of the budget, when core interrupts us, may be less than the grace.
+                Uninterrupted.sleepUntil(System.nanoTime() + job.grace().toNanos());
             }
             return;
         }
@@ -172,7 +186,7 @@ final class RunSession implements LeadershipListener {
             present.down();
         }
         if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
-            outcomes.add(new Lost(why, true, cause == Cause.REVOKED_BY_OPERATOR));
+            outcomes.add(new Lost(why, true, ordered));
         }
     }
 
@@ -212,6 +226,10 @@ final class RunSession implements LeadershipListener {
         endedByWatchdog = true;
         say.accept("the watchdog ended the command: " + why);
         outcomes.add(new Lost(why, false, false));
+    }
+
+    private static String wordsFor(Throwable e) {
+        return e instanceof IOException ? String.valueOf(e.getMessage()) : e.toString();
     }
 
     private static boolean anotherMayLead(Cause cause) {

@@ -132,16 +132,6 @@ final class ServedElection {
             until = promised ? promisedUntilNanos : System.nanoTime();
             promised = false; // none is given any more: the mandate has ended
         }
-        var interrupted = false;
-        for (var left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
-            try {
-                TimeUnit.NANOSECONDS.sleep(left);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Uninterrupted.sleepUntil(until);
     }
 }

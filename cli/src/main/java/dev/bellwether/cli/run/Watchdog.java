@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Watchdog {
     private static final Path UPTIME = Path.of("/proc/uptime");
+    private static final int NEAR_THE_END = 20; // so many times as often
     private static final Map<String, String> PACKAGES =
             Map.of("bash", "bash", "setsid", "util-linux", "mkfifo", "coreutils");
 
@@ -49,6 +50,7 @@ final class Watchdog {
     private volatile @Nullable IOException trouble; // why we could not tell the watchdog of a deadline
     private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
     private long toldMillis; // until when the watchdog thinks that we lead; confined to the feeder
+    private long losses; // that the watchdog was told of; confined to the thread that tells
 
     /**
      * How the command ended.
@@ -117,17 +119,37 @@ final class Watchdog {
     static Watchdog start(Job job, Mandate mandate, Duration interval, Path uptime)
             throws IOException, InterruptedException {
         var folder = Files.createTempDirectory("bellwether-run-");
-        var script = folder.resolve("keeper.bash");
-        try (var source = Watchdog.class.getResourceAsStream("keeper.bash")) {
-            if (source == null) {
-                throw new IOException("keeper.bash is missing from the class path");
+        FileChannel orders = null;
+        Process process = null;
+        try {
+            var script = folder.resolve("keeper.bash");
+            try (var source = Watchdog.class.getResourceAsStream("keeper.bash")) {
+                if (source == null) {
+                    throw new IOException("keeper.bash is missing from the class path");
+                }
+                Files.copy(source, script);
             }
-            Files.copy(source, script);
+            var fifo = folder.resolve("orders");
+            Programs.run("mkfifo", "-m", "600", fifo.toString());
+            // For both, since opening a FIFO for writing alone would wait for a reader.
+            orders = FileChannel.open(fifo, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            writeToken(job, folder, mandate);
+            process = builder(job, script, folder).start();
+            var keeper = new Watchdog(job, folder, uptime, orders, process, mandate);
+            var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
+            feeder.setDaemon(true);
+            feeder.start();
+            return keeper;
+        } catch (Throwable e) { // no thread is left, for example
+            if (process != null) {
+                process.destroyForcibly(); // it has heard of no deadline, and so has started nothing
+            }
+            sweep(folder, orders);
+            throw e;
         }
-        var fifo = folder.resolve("orders");
-        Programs.run("mkfifo", "-m", "600", fifo.toString());
-        // For both, since opening a FIFO for writing alone would wait for a reader.
-        var orders = FileChannel.open(fifo, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    }
+
+    private static ProcessBuilder builder(Job job, Path script, Path folder) {
         var line = new ArrayList<>(List.of(
                 "setsid",
                 "bash",
@@ -141,16 +163,23 @@ final class Watchdog {
                 "--"));
         line.addAll(job.command());
         var builder = new ProcessBuilder(line).inheritIO();
+        restoreLocale(builder.environment());
         builder.environment().putAll(job.environment());
         job.tell()
                 .ifPresent(signals -> builder.environment()
                         .put("BELLWETHER_TOKEN_FILE", folder.resolve("token").toString()));
-        writeToken(job, folder, mandate);
-        var keeper = new Watchdog(job, folder, uptime, orders, builder.start(), mandate);
-        var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
-        feeder.setDaemon(true);
-        feeder.start();
-        return keeper;
+        return builder;
+    }
+
+    /** The launcher has us read arguments as UTF-8, and tells what LC_ALL was: "=" and the value, or nothing. */
+    private static void restoreLocale(Map<String, String> environment) {
+        var was = System.getProperty("bellwether.lcAll");
+        if (was != null) {
+            environment.remove("LC_ALL");
+            if (!was.isEmpty()) {
+                environment.put("LC_ALL", was.substring(1));
+            }
+        }
     }
 
     /** Returns how the command ended, once nothing of its process group is alive any more. */
@@ -170,9 +199,23 @@ final class Watchdog {
         awaitEnd(job.margin().dividedBy(2));
     }
 
-    /** Tells a command that stays that we lead no more. */
-    void lost() {
+    /**
+     * Tells a command that stays that we lead no more. Returns when it has been told, or is dead: if the watchdog does
+     * not tell it within half of the margin, the command is killed, and this is false.
+     */
+    boolean lost() {
+        losses++;
         tell("lost");
+        var deadline = System.nanoTime() + job.margin().dividedBy(2).toNanos();
+        if (Uninterrupted.await(() -> ended.isDone() || lossesTold() >= losses, deadline)) {
+            return true;
+        }
+        awaitEnd(Duration.ZERO);
+        return false;
+    }
+
+    private long lossesTold() {
+        return report().stream().filter("lost"::equals).count();
     }
 
     /**
@@ -223,7 +266,7 @@ final class Watchdog {
                 if (leads) {
                     extend();
                 }
-                var order = due.poll(interval.toNanos(), TimeUnit.NANOSECONDS);
+                var order = due.poll((leads ? pause(interval) : interval).toNanos(), TimeUnit.NANOSECONDS);
                 if (order != null) {
                     leads = order.equals("won");
                     if (leads) {
@@ -239,6 +282,12 @@ final class Watchdog {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // nobody does
         }
+    }
+
+    /** While little is left, a renewal must be told at once: the watchdog acts on what it knows. */
+    private Duration pause(Duration interval) throws IOException {
+        var left = toldMillis - uptimeMillis();
+        return left < 2 * interval.toMillis() ? interval.dividedBy(NEAR_THE_END) : interval;
     }
 
     /** Has the watchdog end the command, as if we were dead: we cannot tell it until when we lead. */
@@ -301,7 +350,7 @@ final class Watchdog {
                 result = new Ended(ExitCode.RUN_FAILED, "ordered"); // by us, as the watchdog should have
             }
         }
-        sweep();
+        sweep(folder, orders);
         var why = trouble;
         return why == null ? result : new Ended(ExitCode.RUN_FAILED, "it could not be told until when we lead: " + why);
     }
@@ -323,15 +372,17 @@ final class Watchdog {
         }
     }
 
-    private void sweep() {
+    private static void sweep(Path folder, @Nullable FileChannel orders) {
         try {
-            orders.close();
+            if (orders != null) {
+                orders.close();
+            }
             for (var name : List.of("keeper.bash", "orders", "report", "token", "token.new")) {
                 Files.deleteIfExists(folder.resolve(name));
             }
             Files.deleteIfExists(folder);
         } catch (IOException e) {
-            over = true; // a few small files stay in the folder for such files
+            return; // a few small files stay in the folder for such files
         }
     }
 }

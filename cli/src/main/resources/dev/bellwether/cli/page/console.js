@@ -108,12 +108,12 @@ export class ConsoleView {
   }
 
   choose() {
-    const kinds = { all: () => true, led: seat => seat.leader, vacant: seat => !seat.leader, changed: seat => seat.changes > 0 };
+    const kinds = { all: () => true, led: seat => seat.leader, vacant: seat => seat.known && !seat.leader, changed: seat => seat.changes > 0 };
     const seats = [...this.store.of('seat').values()];
     this.shown = seats
       .filter(seat => kinds[this.kind](seat) && (!this.words || seat.name.toLowerCase().includes(this.words) || seat.leader.toLowerCase().includes(this.words)))
       .sort((a, b) => Boolean(a.leader) - Boolean(b.leader) || (a.name < b.name ? -1 : 1));
-    const vacant = seats.filter(seat => !seat.leader).length;
+    const vacant = seats.filter(seat => seat.known && !seat.leader).length;
     text(this.count, `${this.shown.length} of ${seats.length} elections, ${vacant} vacant`);
     this.nothing.hidden = !this.looked || seats.length > 0 || this.unknown !== undefined;
     this.list.style.height = Math.max(1, this.shown.length) * ROW + 'px';
@@ -169,8 +169,8 @@ export class ConsoleView {
     row.item.setAttribute('aria-setsize', this.shown.length);
     row.item.setAttribute('aria-posinset', i + 1);
     row.item.classList.toggle('leads', Boolean(seat.leader) && this.unknown === undefined);
-    row.item.classList.toggle('dead', !seat.leader && this.unknown === undefined);
-    row.item.classList.toggle('unknown', this.unknown !== undefined);
+    row.item.classList.toggle('dead', seat.known && !seat.leader && this.unknown === undefined);
+    row.item.classList.toggle('unknown', !seat.known || this.unknown !== undefined);
     row.title.setAttribute('aria-current', seat.name === this.name ? 'true' : 'false');
     row.seat = seat;
     text(row.state, words(seat, this.store.now(), this.unknown));
@@ -301,6 +301,9 @@ export class ConsoleView {
 }
 
 function words(seat, now, unknown) {
+  if (!seat.known) {
+    return 'unknown';
+  }
   if (unknown !== undefined) {
     return `unknown; ${seat.leader || 'nobody'} led as of ${clock(unknown)}`;
   }

@@ -10,7 +10,10 @@
 #   down         SIGTERM now, SIGKILL after GRACE_MS, or sooner if the mandate's end and GRACE_MS come sooner;
 #                to a command that was told that we lost, always after GRACE_MS
 #   kill         SIGKILL now
-#   lost, won    to a command that stays: the signal LOST, or WON
+#   lost, won    to a command that stays: the signal LOST, or WON. DIR/report gets "lost" when LOST has been sent
+#
+# If no order moves the deadline in time, a command that stays gets LOST, too. If one moves it after all, because a renewal
+# was heard of late, the command gets its token back, and WON.
 #
 # An order that waited in the FIFO while we were frozen does no harm, since the times in it are absolute. When bellwether dies,
 # the FIFO ends, which counts as "down". DIR/report gets "started PID", and at the end "ended CODE WHY", when nothing of the
@@ -68,7 +71,12 @@ obey() {
     until\ *)
       if [[ ${1#until } == +([0-9]) ]]; then
         until_ms=${1#until }
-        lost=''
+        now
+        if [ -n "$late" ] && [ -z "$ending" ] && ((now < until_ms)); then
+          lost=''
+          late=''
+          if echo "$token" >"$dir/token"; then send "$won_signal"; else end untold; fi
+        fi
       fi
       ;;
     down) end ordered ;;
@@ -76,14 +84,23 @@ obey() {
       end ordered
       kill_at=0
       ;;
-    lost) tell_lost ;;
-    won) send "$won_signal" ;;
+    lost)
+      tell_lost
+      late=''
+      echo lost >>"$dir/report"
+      ;;
+    won)
+      lost=''
+      late=''
+      send "$won_signal"
+      ;;
   esac
 }
 
 tell_lost() {
   if [ -z "$lost" ]; then
     lost=yes
+    read -r token <"$dir/token"
     : >"$dir/token"
     send "$lost_signal"
   fi
@@ -122,7 +139,7 @@ keep() {
   local dir=$1 grace=$2 deathsig=$3 won_signal=$4 lost_signal=$5
   shift 6
   local never=9223372036854770000
-  local now pid code='' until_ms=0 kill_at=$never ending='' killed='' lost='' orphaned='' partial='' asked=''
+  local now pid code='' until_ms=0 kill_at=$never ending='' killed='' lost='' late='' token='' orphaned='' partial='' asked=''
   local orders silent stderr opened
 
   # What kills everything by name or by cgroup reaches us, too: that is an order like any other. A handler, unlike an
@@ -180,7 +197,12 @@ keep() {
       while listen 1; do :; done
       now
       if [ -z "$ending" ] && ((now >= until_ms)); then
-        if [ -n "$lost_signal" ]; then tell_lost; else end expired; fi
+        if [ -z "$lost_signal" ]; then
+          end expired
+        elif [ -z "$lost" ]; then
+          tell_lost
+          late=yes
+        fi
       fi
     fi
     if [ -n "$ending" ] && ((now >= kill_at)); then

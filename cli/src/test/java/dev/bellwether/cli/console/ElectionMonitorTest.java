@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Candidacy;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.cli.page.PageClock;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import java.io.StringWriter;
 import java.sql.SQLException;
@@ -17,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -61,6 +64,21 @@ class ElectionMonitorTest {
             }
             assertThatThrownBy(() -> monitor.order(Map.of("action", "stand-down", "name", election)))
                     .hasMessageContaining("GRANT ");
+        }
+    }
+
+    @Test
+    void anElectionOfWhichNothingWasHeardYetIsNotShownAsVacant() {
+        var calls = new ConcurrentLinkedQueue<Runnable>();
+        var config = ElectionsConfig.builder().executor(calls::add).build();
+        try (var elections = Elections.over(ConnectUri.parse(uri()).connect(), config);
+                var monitor = monitor(elections)) {
+            monitor.look();
+
+            assertThat(seat()).contains("\"known\":false");
+            Eventually.eventually("the view comes", PATIENCE, () -> !calls.isEmpty());
+            calls.remove().run();
+            assertThat(seat()).contains("\"known\":true", leader.candidate());
         }
     }
 
@@ -135,10 +153,18 @@ class ElectionMonitorTest {
 
     /** Returns what the page knows of the backend. */
     private String backend() {
+        return objects("\"is\":\"backend\"");
+    }
+
+    private String seat() {
+        return objects("\"name\":\"" + election + '"');
+    }
+
+    private String objects(String with) {
         return String.join(
                 "\n",
                 feed.since(0).objects().stream()
-                        .filter(one -> one.contains("\"is\":\"backend\""))
+                        .filter(one -> one.contains(with))
                         .toList());
     }
 

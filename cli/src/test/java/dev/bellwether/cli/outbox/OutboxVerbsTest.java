@@ -108,6 +108,18 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void brokersThatDoNotAnswerAReplayAreNotTakenForTheDatabase() {
+        outbox("replayed", "migrate");
+        outbox("replayed", "migrate", "--to", "rotated");
+
+        var silent = outbox(
+                "replayed", "replay", "--kafka", "127.0.0.1:1", "--from-id", "1", "--into", "copy", "--timeout", "3s");
+
+        assertThat(silent.err()).contains("nothing was published into copy: the brokers");
+        assertThat(silent.code()).as(silent.err()).isEqualTo(ExitCode.FAILED);
+    }
+
+    @Test
     void migrateGivesTheTableAnotherFormAndBack() {
         assertThat(outbox("turned", "schema", "--form", "rotated").out()).contains("turned_3", "turned_done");
         outbox("turned", "migrate");
@@ -383,6 +395,41 @@ class OutboxVerbsTest {
                 .singleElement()
                 .asString()
                 .contains("CACHE 50");
+    }
+
+    @Test
+    void doctorTellsWhatItFoundInTheDatabaseAlsoIfTheBrokersDoNotAnswer() {
+        outbox("alone", "migrate");
+
+        var alone = outbox("alone", "doctor", "--kafka", "127.0.0.1:1");
+
+        assertThat(alone.out())
+                .contains("OK: sequence public.alone_id_seq has CACHE 1")
+                .contains("ERROR: the brokers do not answer");
+        assertThat(alone.code()).as(alone.all()).isEqualTo(ExitCode.FAILED);
+    }
+
+    @Test
+    void listsThatAreCutOffSayThatThereIsMoreAndPrintNothingThatATerminalObeys() throws Exception {
+        outbox("long", "migrate");
+        stage.execute("INSERT INTO long_parked (id, event_id, created, topic, parked, reason)"
+                + " SELECT i, gen_random_uuid(), now(), 't', now(), E'bad \\x1b[2J'"
+                + " FROM generate_series(1, 1000) i");
+        var whole = outbox("long", "parked");
+        assertThat(whole.out().lines()).hasSize(1000).allMatch(line -> line.endsWith("bad \uFFFD[2J"));
+        assertThat(whole.err()).isEmpty();
+        assertThat(outbox("long", "parked", "--json").json().get("more").asBoolean())
+                .isFalse();
+
+        stage.execute("INSERT INTO long_parked (id, event_id, created, topic, parked, reason)"
+                + " VALUES (1001, gen_random_uuid(), now(), 't', now(), 'bad')");
+        var part = outbox("long", "parked");
+
+        assertThat(part.out().lines()).hasSize(1000);
+        assertThat(part.err()).contains("the first 1000");
+        var json = outbox("long", "parked", "--json").json();
+        assertThat(json.get("more").asBoolean()).isTrue();
+        assertThat(json.get("parked")).hasSize(1000);
     }
 
     @Test

@@ -3,10 +3,13 @@ package dev.bellwether.cli.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.cli.Spoken;
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -149,17 +152,31 @@ class ReaperFileTest {
     }
 
     @Test
+    void valueThatTheRelayRefusesIsAMistakeOfTheFileWhateverTheDatabaseSays() throws IOException {
+        for (var wrong : List.of("shards: 100", "maxInFlightBytes: 3")) {
+            var file = Files.writeString(
+                    folder.resolve("reaper.yaml"),
+                    "harvest:\n  dataSource: postgres://me@127.0.0.1:1/shop\nrelay:\n  " + wrong + "\n");
+
+            var spoken = Spoken.of(Map.of(), "reap", "-f", file.toString());
+
+            assertThat(spoken.err()).contains("it must be");
+            assertThat(spoken.code()).as(spoken.err()).isEqualTo(ExitCode.USAGE);
+        }
+    }
+
+    @Test
     void sectionOfOursIsUnderstoodAndOnIsNoTruth() throws IOException {
         var file = file("""
                 relay:
                   on: jdbc:postgresql://db/app
                   shards: 3
                   createTables: false
-                  maxInFlightBytes: 100000
+                  maxInFlightBytes: 3000000000
                   lease: 3s
                 """);
         assertThat(file.on()).contains("jdbc:postgresql://db/app");
-        assertThat(file.config().build()).isNotNull();
+        assertThat(file.config().build().toString()).contains("maxInFlightBytes=3000000000");
         assertThatThrownBy(() -> file("relay:\n  createTables: yes\n").config())
                 .hasMessageContaining("createTables is yes");
         assertThat(file("relay:\n  form: rotated\n").config().build().toString())

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.Scripts;
@@ -18,13 +20,16 @@ import java.nio.file.StandardOpenOption;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -460,6 +465,22 @@ class RunTest {
     }
 
     @Test
+    void whoHandsOverByAnOrderStandsAgain() throws Exception {
+        var first = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var second = run("--id", "second", "e", "--", "bash", "-c", STUBBORN);
+        until(() -> told(second).contains("standing by"));
+
+        assertThat(codeOf(bellwether("hand-over", "e", "--to", "second", "--yes")))
+                .isZero();
+
+        until(() -> told(first).contains("standing by; leader: second"));
+        untilBeats(2);
+        assertThat(first.isAlive()).isTrue();
+        assertNoOverlap(2);
+    }
+
+    @Test
     void watchdogThatIsTooSlowForAnOrderDoesNotEndTheRun() throws Exception {
         var run = run("e", "--", "bash", "-c", STUBBORN);
         untilBeats(1);
@@ -545,6 +566,136 @@ class RunTest {
         }
     }
 
+    @Test
+    void commandThatWasToldOfALossIsToldThatItLeadsAgainWhenTheRenewalComesAfterAll() throws Exception {
+        Programs.run("mkfifo", orders().toString());
+        Files.writeString(folder.resolve("token"), "7\n");
+        var script = "say() { echo $1 $(cat $TOKEN) >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2;"
+                + " trap exit TERM; say start; while :; do sleep 0.02; done";
+        var line = new ArrayList<>(
+                List.of("bash", "-p", KEEPER.toString(), folder.toString(), "30000", "no", "USR1", "USR2", "--"));
+        line.addAll(List.of("bash", "-c", script));
+        try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            var builder = new ProcessBuilder(line);
+            builder.environment().put("BEATS", beats.toString());
+            builder.environment().put("TOKEN", folder.resolve("token").toString());
+            var keeper = builder.start();
+            started.add(keeper);
+            tell(open, "until 9000000000000000");
+            until(() -> lines("beats").contains("start 7"));
+            tell(open, "until 1");
+            until(() -> lines("beats").contains("lost"));
+
+            tell(open, "until 9000000000000000");
+
+            try {
+                until(() -> lines("beats").contains("won 7"));
+            } finally {
+                tell(open, "down");
+                assertThat(keeper.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .isTrue();
+            }
+            assertThat(lines("beats")).containsExactly("start 7", "lost", "won 7");
+        }
+    }
+
+    @Test
+    void seatOfACommandThatStaysPassesAGraceAfterItIsToldOfTheLoss() throws Exception {
+        var plan = LeasePlan.of(Optional.of(Duration.ofSeconds(10)), Optional.of(Duration.ofSeconds(2)));
+        var lost = new CompletableFuture<Long>();
+        var won = new CompletableFuture<Long>();
+        try (var elections = Elections.connect("memory:" + folder)) {
+            var session = session(jobThatStays(plan, Map.of("BEATS", beats.toString())));
+            var leader = elections.stand("e", settings(plan, event -> {
+                if (event instanceof LeadershipEvent.Revoked) {
+                    lost.complete(System.nanoTime());
+                }
+                session.onEvent(event);
+            }));
+            untilBeats(1);
+            elections.stand("e", settings(plan, event -> {
+                if (event instanceof LeadershipEvent.Acquired) {
+                    won.complete(System.nanoTime());
+                }
+            }));
+
+            leader.standDown();
+
+            var passed = won.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            session.leaving();
+            assertThat(Duration.ofNanos(passed - lost.get())).isGreaterThanOrEqualTo(plan.grace());
+        }
+    }
+
+    @Test
+    void commandThatStaysDiesBeforeTheSeatPassesIfTheWatchdogIsFrozen() throws Exception {
+        var plan = LeasePlan.of(Optional.of(LEASE), Optional.of(Duration.ofMillis(300)));
+        var living = new CompletableFuture<List<Long>>();
+        try (var elections = Elections.connect("memory:" + folder)) {
+            var session = session(jobThatStays(plan, Map.of("BEATS", beats.toString())));
+            var leader = elections.stand("e", settings(plan, session));
+            untilBeats(1);
+            elections.stand("e", settings(plan, event -> {
+                if (event instanceof LeadershipEvent.Acquired) {
+                    living.complete(living());
+                }
+            }));
+
+            signal("STOP", keeperOf(ProcessHandle.current()));
+            leader.standDown();
+
+            try {
+                assertThat(living.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .as(Never.mark("processes of the command that work when another leads"))
+                        .isEmpty();
+            } finally {
+                session.leaving();
+            }
+        }
+    }
+
+    @Test
+    void errorWhileTheCommandIsStartedIsAnOutcome() throws Exception {
+        var plan = LeasePlan.of(Optional.of(LEASE), Optional.empty());
+        var broken = new AbstractMap<String, String>() {
+            @Override
+            public Set<Entry<String, String>> entrySet() {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+        };
+        try (var elections = Elections.connect("memory:" + folder)) {
+            var session = session(jobThatStays(plan, broken));
+
+            elections.stand("e", settings(plan, session));
+
+            assertThat(session.next(PATIENCE))
+                    .isInstanceOfSatisfying(
+                            RunSession.Broken.class,
+                            outcome -> assertThat(outcome.why()).contains("unable to create native thread"));
+        }
+    }
+
+    private static Watchdog.Job jobThatStays(LeasePlan plan, Map<String, String> environment) {
+        return new Watchdog.Job(
+                List.of("bash", "-c", "trap : USR1 USR2; " + STUBBORN),
+                environment,
+                plan.grace(),
+                plan.margin(),
+                Optional.of(new Watchdog.Signals("USR1", "USR2")));
+    }
+
+    private static RunSession session(Watchdog.Job job) {
+        return new RunSession(job, Duration.ofMillis(100), false, said -> {}, System.nanoTime());
+    }
+
+    private static CandidacyConfig settings(LeasePlan plan, LeadershipListener listener) {
+        return CandidacyConfig.builder()
+                .lease(plan.lease())
+                .standDownBudget(plan.budget())
+                .listener(listener)
+                .build();
+    }
+
     private static void tell(FileChannel orders, String order) throws IOException {
         orders.write(ByteBuffer.wrap((order + "\n").getBytes(StandardCharsets.US_ASCII)));
     }
@@ -566,7 +717,7 @@ class RunTest {
                 "--",
                 "bash",
                 "-c",
-                "trap 'rm -r ${BELLWETHER_TOKEN_FILE%/*}' USR2; trap 'echo won >>$BEATS' USR1;"
+                "trap 'mkdir $BELLWETHER_TOKEN_FILE.new' USR2; trap 'echo won >>$BEATS' USR1;"
                         + " echo start >>$BEATS; while :; do sleep 0.02; done");
         until(() -> lines("beats").contains("start"));
 
@@ -620,6 +771,22 @@ class RunTest {
         assertThat(lines("env"))
                 .contains("LC_ALL=C.UTF-8", "BASH_ENV=/nonexistent/evil", "BASH_FUNC_greet%%=() { echo hello; }");
         assertThat(told(process)).doesNotContain("+ ");
+    }
+
+    @Test
+    void localeOfTheUserReachesTheCommandIfTheLauncherHasChangedIt() throws Exception {
+        for (var was : List.of("=C", "")) {
+            var out = folder.resolve("env" + was);
+            var builder = builder("e", "--", "env").redirectOutput(out.toFile());
+            builder.environment().put("LC_ALL", "C.UTF-8");
+            builder.environment().put("JAVA_TOOL_OPTIONS", "-Dbellwether.lcAll=" + was);
+            var process = builder.start();
+            started.add(process);
+
+            assertThat(codeOf(process)).isZero();
+            assertThat(Files.readAllLines(out).stream().filter(line -> line.startsWith("LC_ALL=")))
+                    .isEqualTo(was.isEmpty() ? List.of() : List.of("LC_ALL" + was));
+        }
     }
 
     // ---------------------------------------------------------------- what the tests are made of
@@ -722,13 +889,19 @@ class RunTest {
     }
 
     private void assertNobodyLives() throws IOException {
+        assertThat(living()).as("processes of the command that are alive").isEmpty();
+    }
+
+    /** An orphan that nobody has collected yet is dead all the same. */
+    private List<Long> living() throws IOException {
+        var found = new ArrayList<Long>();
         for (var pid : pids()) {
-            // An orphan that nobody has collected yet is dead all the same.
             var stat = Path.of("/proc/" + pid + "/stat");
-            assertThat(Files.exists(stat) ? Files.readString(stat).replaceAll(".*\\) ", "") : "Z")
-                    .as("state of process %d of the command", pid)
-                    .startsWith("Z");
+            if (Files.exists(stat) && !Files.readString(stat).contains(") Z ")) {
+                found.add(pid);
+            }
         }
+        return found;
     }
 
     private List<Long> pids() throws IOException {
@@ -741,6 +914,10 @@ class RunTest {
     }
 
     private static long keeperOf(Process run) {
+        return keeperOf(run.toHandle());
+    }
+
+    private static long keeperOf(ProcessHandle run) {
         return run.children()
                 .filter(child -> child.info().commandLine().orElse("").contains("keeper.bash"))
                 .findFirst()

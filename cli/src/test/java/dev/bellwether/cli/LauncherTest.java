@@ -1,0 +1,65 @@
+package dev.bellwether.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.testkit.Eventually;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The script {@code bellwether} as in an unpacked release, with a java that tells how it was called. */
+class LauncherTest {
+    private static final String TELLING_JAVA = """
+            #!/bin/sh
+            if [ "$1" = -version ]; then
+              echo 'openjdk version "17.0.1"'
+            else
+              printf '%s\\n' "LC_ALL=${LC_ALL-unset}" "$@"
+            fi
+            """;
+
+    @TempDir
+    Path folder;
+
+    @BeforeEach
+    void unpack() throws IOException {
+        Files.copy(Path.of("../bellwether"), folder.resolve("bellwether"));
+        Files.createDirectories(folder.resolve(".cache/cli/current"));
+        var java = Files.createDirectories(folder.resolve("jdk/bin")).resolve("java");
+        Files.writeString(java, TELLING_JAVA);
+        assertThat(java.toFile().setExecutable(true)).isTrue();
+    }
+
+    @Test
+    void inALocaleWithoutUmlautsJavaReadsArgumentsAsUtf8AndHearsWhatTheLocaleWas() throws Exception {
+        assertThat(called(Map.of("LC_ALL", "C"))).contains("LC_ALL=C.UTF-8", "-Dbellwether.lcAll==C");
+        assertThat(called(Map.of("LC_ALL", ""))).contains("LC_ALL=C.UTF-8", "-Dbellwether.lcAll==");
+        assertThat(called(Map.of())).contains("LC_ALL=C.UTF-8", "-Dbellwether.lcAll=");
+    }
+
+    @Test
+    void aLocaleThatIsUtf8StaysAsItIs() throws Exception {
+        assertThat(called(Map.of("LANG", "C.UTF-8")))
+                .contains("LC_ALL=unset")
+                .noneMatch(argument -> argument.startsWith("-Dbellwether.lcAll"));
+    }
+
+    private List<String> called(Map<String, String> locale) throws Exception {
+        var builder = new ProcessBuilder("bash", folder.resolve("bellwether").toString(), "ls")
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("called").toFile());
+        builder.environment().keySet().removeIf(name -> name.equals("LANG") || name.startsWith("LC_"));
+        builder.environment().putAll(locale);
+        builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
+        var process = builder.start();
+        Eventually.eventually("it ends", Duration.ofSeconds(60), () -> !process.isAlive());
+        return Files.readAllLines(folder.resolve("called"), StandardCharsets.UTF_8);
+    }
+}
