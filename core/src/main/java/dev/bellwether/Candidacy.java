@@ -64,7 +64,7 @@ public interface Candidacy extends AutoCloseable {
      *
      * <p>A step begins as soon as the one before it has ended, but not sooner than {@link
      * CandidacyConfig.Builder#taskInterval} after that one began. It is 1 ms by default: set it, to a second for
-     * example, unless each step waits for work by itself.
+     * example, unless each step waits for work by itself. After one that threw, the retry interval passes first.
      *
      * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws. Returns at once. After the
      * end of the candidacy the task does not run.

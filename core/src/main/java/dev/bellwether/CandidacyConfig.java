@@ -30,8 +30,11 @@ public final class CandidacyConfig {
     static final Duration DEFAULT_ACCESS_PATIENCE = Duration.ofMinutes(5);
     private static final Duration DEFAULT_LEASE = Duration.ofSeconds(10);
     private static final int METADATA_LIMIT = 1024;
-    private static final int ID_LIMIT = 200;
+    private static final int METADATA_KEY_LIMIT = 200;
     private static final AtomicLong SERIAL = new AtomicLong();
+
+    /** As they were set, and never changed: what is left out follows other settings. */
+    private final Builder given;
 
     private final Optional<String> candidate;
     private final Duration lease;
@@ -51,6 +54,7 @@ public final class CandidacyConfig {
     private final Duration accessPatience;
 
     private CandidacyConfig(Builder builder) {
+        given = new Builder(builder);
         candidate = builder.candidate;
         lease = builder.lease;
         standDownBudget = builder.standDownBudget.orElse(lease.dividedBy(5));
@@ -107,25 +111,7 @@ public final class CandidacyConfig {
 
     /** Returns a builder that begins with these settings. What follows the lease by default goes on following it. */
     public Builder toBuilder() {
-        var builder = new Builder();
-        builder.candidate = candidate;
-        builder.lease = lease;
-        var usable = usable(lease, driftBound).minus(standDownBudget);
-        builder.renewInterval = unless(renewInterval(lease, usable), renewInterval);
-        builder.retryInterval = unless(renewInterval.dividedBy(4), retryInterval);
-        builder.standDownBudget = unless(lease.dividedBy(5), standDownBudget);
-        builder.driftBound = driftBound;
-        builder.standbyBackoff = standbyBackoff;
-        builder.priority = priority;
-        builder.metadata = metadata;
-        builder.maxPulseInterval = maxPulseInterval;
-        builder.listener = listener;
-        builder.executor = executor;
-        builder.onTaskFailure = onTaskFailure;
-        builder.taskInterval = taskInterval;
-        builder.haltOnOverrun = haltOnOverrun;
-        builder.accessPatience = accessPatience;
-        return builder;
+        return new Builder(given);
     }
 
     /** Returns the id to stand under, if one was set. */
@@ -237,10 +223,6 @@ public final class CandidacyConfig {
                 .toString();
     }
 
-    private static Optional<Duration> unless(Duration byDefault, Duration value) {
-        return value.equals(byDefault) ? Optional.empty() : Optional.of(value);
-    }
-
     private static Duration usable(Duration lease, double driftBound) {
         return lease.minusNanos((long) Math.ceil(lease.toNanos() * driftBound));
     }
@@ -287,10 +269,29 @@ public final class CandidacyConfig {
 
         private Builder() {}
 
+        private Builder(Builder other) {
+            candidate = other.candidate;
+            lease = other.lease;
+            renewInterval = other.renewInterval;
+            retryInterval = other.retryInterval;
+            standDownBudget = other.standDownBudget;
+            driftBound = other.driftBound;
+            standbyBackoff = other.standbyBackoff;
+            priority = other.priority;
+            metadata = other.metadata;
+            maxPulseInterval = other.maxPulseInterval;
+            listener = other.listener;
+            executor = other.executor;
+            onTaskFailure = other.onTaskFailure;
+            taskInterval = other.taskInterval;
+            haltOnOverrun = other.haltOnOverrun;
+            accessPatience = other.accessPatience;
+        }
+
         /** Stands under this id. Default: {@code host_pid_epochseconds_serial}, new for each candidacy. */
         public Builder candidate(String id) {
             SettingChecks.given("candidate", id, "a new id for each candidacy");
-            candidate = Optional.of(Names.check("candidate id", id, ID_LIMIT));
+            candidate = Optional.of(Names.candidate(id));
             return this;
         }
 
@@ -365,7 +366,7 @@ public final class CandidacyConfig {
             SettingChecks.given("metadata", metadata, "none");
             var size = 0;
             for (var entry : metadata.entrySet()) {
-                Names.check("metadata key", entry.getKey(), ID_LIMIT);
+                Names.check("metadata key", entry.getKey(), METADATA_KEY_LIMIT);
                 Names.storable("the value of metadata key \"" + entry.getKey() + "\"", entry.getValue());
                 size += entry.getKey().length() + entry.getValue().length();
             }

@@ -119,8 +119,10 @@ public interface Elections extends AutoCloseable {
     /**
      * Stands for an election. Returns at once, and asks the infrastructure in the background: the seat, if we get it,
      * is told by an event and by {@link Candidacy#isLeader}. While the infrastructure does not answer, the candidacy
-     * tries again and again. May be called from a listener or a task. Two calls without an id make two candidates,
-     * which compete as those of two processes do.
+     * tries again and again. Where it must be asked first whether it can hold these settings, such as ZooKeeper for a
+     * lease that is new to it, or a database that was read-only, this waits for the answer, for seconds at most. If no
+     * comes later, the candidacy fails. May be called from a listener or a task. Two calls without an id make two
+     * candidates, which compete as those of two processes do.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings, or a candidate of the same id
      *     already stands for this election here
@@ -139,8 +141,8 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Returns a lock for single runs. It is the seat of the election of this name, taken for as long as a run lasts:
-     * who leads that election holds the lock, and the other way round. Returns at once: nothing is taken yet, and
-     * nothing need be closed.
+     * who leads that election holds the lock, and the other way round. Returns at once, but for the answer that {@link
+     * #stand(String, CandidacyConfig)} may wait for, too: nothing is taken yet, and nothing need be closed.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings
      * @throws IllegalStateException if this is closed

@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 /** What every name must be, whatever the backend: short, printable, not blank. */
 public final class Names {
     private static final int ELECTION_LIMIT = 200;
+    private static final int CANDIDATE_LIMIT = 200;
 
     private Names() {}
 
@@ -14,6 +15,11 @@ public final class Names {
      */
     public static String election(String name) {
         return check("election name", name, ELECTION_LIMIT);
+    }
+
+    /** Returns the id of a candidate as it is, or refuses it by the same rules as the name of an election. */
+    public static String candidate(String id) {
+        return check("candidate id", id, CANDIDATE_LIMIT);
     }
 
     static String check(String what, @Nullable String name, int limit) {

@@ -41,13 +41,16 @@ public interface RunLock {
      * if the infrastructure carries it out later, it is given back, and nobody holds the lock through it.
      *
      * <p>Even without waiting it takes a round trip or two to the infrastructure to learn who holds the lock. For that
-     * first answer it waits as long as {@link ElectionsConfig#requestTimeout} says. Then it waits, after the answer as
-     * after the time is over, until the claim has been withdrawn: at most as long as {@link Candidacy#close}.
+     * first answer it waits as long as {@link ElectionsConfig#requestTimeout} says. If nobody holds the lock and it
+     * cannot be taken at once, because a former holder may not have noticed its end, this waits for that, a lease and
+     * {@code requestTimeout} at most. Then it waits, after the answer as after the time is over, until the claim has
+     * been withdrawn: at most as long as {@link Candidacy#close}.
      *
      * <p>Called from a listener or task, it needs another thread of the executor: on one with a single thread no answer
      * comes. Called again while another attempt is under way, it is an attempt of its own.
      *
-     * @throws UnavailableException if no answer came: the lock is not held here; try again later
+     * @throws UnavailableException if no answer came, or nobody holds the lock and it takes longer to take it: it is
+     *     not held here; try again later, and if the message says so, wait longer
      * @throws ElectionException if the infrastructure refuses, the election of this name has been ended, or the time is
      *     negative
      * @throws InterruptedException if the thread is interrupted: the lock is not held here

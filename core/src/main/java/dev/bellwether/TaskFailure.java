@@ -5,7 +5,10 @@ package dev.bellwether;
  * if the mandate was ending meanwhile.
  */
 public enum TaskFailure {
-    /** The task runs again after the retry interval, if the mandate still holds. */
+    /**
+     * The task runs again when the retry interval has passed since it threw, and the task interval since it began, if
+     * the mandate still holds.
+     */
     RETRY,
     /**
      * The candidacy stands down in order, tells {@link LeadershipEvent.Failed}, and stands no more. A step that fails

@@ -157,6 +157,21 @@ class CandidacyConfigTest {
     }
 
     @Test
+    void whatWasSetIsKeptInACopyThoughItWasWhatItIsByDefault() {
+        var copy = CandidacyConfig.builder()
+                .standDownBudget(Duration.ofSeconds(2))
+                .renewInterval(CandidacyConfig.defaults().renewInterval())
+                .retryInterval(CandidacyConfig.defaults().retryInterval())
+                .build()
+                .toBuilder()
+                .lease(Duration.ofSeconds(60))
+                .build();
+        assertThat(copy.standDownBudget()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(copy.renewInterval()).isEqualTo(CandidacyConfig.defaults().renewInterval());
+        assertThat(copy.retryInterval()).isEqualTo(CandidacyConfig.defaults().retryInterval());
+    }
+
+    @Test
     void idsAreUniqueInTheProcessUnlessGiven() {
         var config = CandidacyConfig.defaults();
         assertThat(config.candidateOrNew())

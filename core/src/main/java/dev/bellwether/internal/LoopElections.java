@@ -426,6 +426,11 @@ public final class LoopElections implements Elections {
         }
 
         @Override
+        public boolean isAnswered(Candidacy candidacy) {
+            return candidacy instanceof LoopCandidacy ours && ours.isAnswered();
+        }
+
+        @Override
         public void keep(Candidacy candidacy, Duration time) {
             kept.add(candidacy);
             if (!candidacies.containsValue(candidacy)) { // it has ended meanwhile

@@ -366,7 +366,7 @@ final class SessionProver {
             }
             var latency = age();
             each(seat -> {
-                session.refusal(seat.config()).ifPresent(seat::refused);
+                session.refusal(seat.config()).or(() -> tooShort(seat.config())).ifPresent(seat::refused);
                 seat.proven(
                         proof, latency, seat.toCheck().filter(checked::contains).isPresent());
             });

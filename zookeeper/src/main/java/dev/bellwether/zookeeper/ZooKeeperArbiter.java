@@ -85,11 +85,16 @@ final class ZooKeeperArbiter implements Arbiter {
     @Override
     public void check(String election, CandidacyConfig settings) {
         sessions.with(settings.lease(), session -> {
-            if (session.awaitConnected(STAND_PATIENCE)) { // else we learn it later, and fail then
+            if (session.awaitConnected(patience())) { // else we learn it later, and fail then
                 check(session, settings);
             }
             return true;
         });
+    }
+
+    /** In an outage nobody waits: what we cannot know now is refused later. */
+    private Duration patience() {
+        return main.client().isConnected() ? STAND_PATIENCE : Duration.ZERO;
     }
 
     private void check(SeatSession session, CandidacyConfig settings) {
@@ -106,16 +111,16 @@ final class ZooKeeperArbiter implements Arbiter {
         }
     }
 
-    private static Optional<ElectionException> tooShort(SeatSession session, CandidacyConfig settings) {
+    private Optional<ElectionException> tooShort(SeatSession session, CandidacyConfig settings) {
         learnHops(session);
         return session.prover().tooShort(settings);
     }
 
-    private static void learnHops(SeatSession session) {
+    private void learnHops(SeatSession session) {
         session.prover()
                 .learnHops()
                 .exceptionally(error -> 0) // a proof will ask again
-                .completeOnTimeout(0, STAND_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
+                .completeOnTimeout(0, patience().toNanos(), TimeUnit.NANOSECONDS)
                 .join();
     }
 
@@ -123,7 +128,7 @@ final class ZooKeeperArbiter implements Arbiter {
     @Override
     public Duration renewal(CandidacyConfig settings) {
         return sessions.with(settings.lease(), session -> {
-            if (session.awaitConnected(STAND_PATIENCE)) {
+            if (session.awaitConnected(patience())) {
                 learnHops(session);
             }
             return session.prover().renewal(settings);

@@ -90,6 +90,20 @@ class SessionsTest {
         }
     }
 
+    /** It took three seconds for each. */
+    @Test
+    void standingInAnOutageWaitsForNoAnswer() {
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            servers.servers().get(0).kill();
+            var begun = System.nanoTime();
+            for (var i = 0; i < 10; i++) {
+                elections.stand("outage", CandidacyConfig.ofLease(Duration.ofMillis(6_000 + i)));
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(15));
+        }
+    }
+
     /** They queued behind their own dead nodes, until the servers had expired those. */
     @Test
     void afterAnOutageLongerThanTheSessionNobodyWaitsForItsOwnDeadNode() {

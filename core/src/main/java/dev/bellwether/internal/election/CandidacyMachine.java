@@ -165,13 +165,12 @@ public final class CandidacyMachine {
     }
 
     public void pulse(Moment now) {
-        if (expired(now)) {
-            return;
-        }
         pulsedNanos = now.nanos();
         if (awaitingPulse) {
             awaitingPulse = false;
-            claim();
+            if (!expired(now)) {
+                claim();
+            }
         }
     }
 
@@ -237,13 +236,21 @@ public final class CandidacyMachine {
         }
     }
 
-    /** Nothing of listener or task is running or waiting to run. Told after every command, as long as it is so. */
-    public void workEnded(Moment now) {
+    /**
+     * Nothing of listener or task is running or waiting to run. Told after every command, as long as it is so.
+     *
+     * @return whether it is to be told again, if it is still so: it ended too late, and that is heard first
+     */
+    public boolean workEnded(Moment now) {
         if (phase == Phase.STANDING_DOWN || phase == Phase.FENCED) {
-            workOver = true;
+            workOver = true; // so that it halts nothing
+            if (expired(now)) {
+                return true;
+            }
             seat.release();
             conclude(now);
         }
+        return false;
     }
 
     /** Time has passed. Called at {@link #wakeAtNanos}, and whenever somebody thinks of it. */

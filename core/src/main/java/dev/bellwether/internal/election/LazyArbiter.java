@@ -6,6 +6,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Claimant;
@@ -130,7 +131,7 @@ public final class LazyArbiter implements Arbiter {
     public void check(String election, CandidacyConfig config) {
         var error = fatal;
         if (error != null) {
-            throw new ElectionException(String.valueOf(error.getMessage()), error);
+            throw Retold.of(error);
         }
         var present = connected;
         if (present != null) {
@@ -214,7 +215,7 @@ public final class LazyArbiter implements Arbiter {
         }
         var error = fatal;
         if (error != null) {
-            throw new ElectionException(String.valueOf(error.getMessage()), error);
+            throw Retold.of(error);
         }
         var why = silence;
         throw new UnavailableException(

@@ -337,7 +337,7 @@ final class LeaseSeat implements Seat {
                         sendClaim();
                     }
                 } else {
-                    claimant.following(view.holder().map(View.Holder::candidate));
+                    claimant.following(leader(view));
                     var wait = standbyNanos(view);
                     if (loop.clock().nanos() + wait - timerNanos < 0) {
                         waitFor(wait); // never later than we would have asked: it may not be true
@@ -364,7 +364,7 @@ final class LeaseSeat implements Seat {
                 } else if (!wanted && isOurs(view)) {
                     giveBack(holderOf(view)); // else the work of a lost mandate may still run
                 } else {
-                    claimant.following(view.holder().map(View.Holder::candidate));
+                    claimant.following(leader(view));
                 }
             }
             case CLAIMING, RESOLVING -> meanwhile = view; // it may be newer than the answer
@@ -535,7 +535,7 @@ final class LeaseSeat implements Seat {
 
     private void standBy(View view) {
         become(Phase.WAITING);
-        claimant.following(view.holder().map(View.Holder::candidate));
+        claimant.following(leader(view));
         waitFor(Math.max(standbyNanos(view), holdBackNanos(view)));
         getReady(view);
         catchUp();
@@ -879,6 +879,13 @@ final class LeaseSeat implements Seat {
     private boolean isOurs(View view) {
         return view.holder().isPresent()
                 && sentNonces.contains(view.holder().get().nonce());
+    }
+
+    /** Returns the leader that we wait for: not a claim of ours that is to be confirmed, or was carried out late. */
+    private Optional<String> leader(View view) {
+        return view.holder()
+                .filter(holder -> sentNonces.stream().noneMatch(holder.nonce()::endsWith))
+                .map(View.Holder::candidate);
     }
 
     /** Of the randomness of the system, since that of the loop is part of a copied process. */

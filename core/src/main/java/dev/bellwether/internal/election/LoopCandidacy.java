@@ -82,6 +82,7 @@ public final class LoopCandidacy implements Candidacy {
     private @Nullable ElectionException broken; // by what a turn threw
     private int recoveries;
     private volatile @Nullable Throwable lostReport;
+    private volatile boolean answered;
     private boolean over; // and the last event has been heard
 
     private record Snapshot(
@@ -210,7 +211,7 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public void whileLeading(LeaderTask task) {
-        if (!this.task.compareAndSet(null, task)) {
+        if (!this.task.compareAndSet(null, Objects.requireNonNull(task, "task"))) {
             throw new IllegalStateException(this + " already has a task");
         }
         loop.execute(this::runStep);
@@ -218,7 +219,7 @@ public final class LoopCandidacy implements Candidacy {
 
     @Override
     public Watch listen(LeadershipListener listener) {
-        var added = new Listening(listener);
+        var added = new Listening(Objects.requireNonNull(listener, "listener"));
         loop.execute(() -> {
             var leads = machine.phase() == Phase.LEADING ? machine.term() : null;
             listeners.add(added);
@@ -354,6 +355,11 @@ public final class LoopCandidacy implements Candidacy {
         return standing.config().lease();
     }
 
+    /** Returns whether the infrastructure has answered a claim of this candidacy, whatever it said. */
+    public boolean isAnswered() {
+        return answered;
+    }
+
     /** Returns whether the caller is a listener or task of this candidacy. */
     public boolean runsHere() {
         return events.runsHere() || work.runsHere();
@@ -439,10 +445,9 @@ public final class LoopCandidacy implements Candidacy {
     private void stepEnded(LocalMandate mandate, long begunNanos, @Nullable Throwable failure, long queuedNanos) {
         metrics.callbackDelayed(election(), candidate(), Duration.ofNanos(queuedNanos));
         var config = standing.config();
-        var pause = config.taskInterval();
         if (failure instanceof NotLeaderException) {
-            pause = config.retryInterval(); // it stopped with its mandate: no failure, and nothing to try again at once
-        } else if (failure != null && working != mandate) {
+            // it stopped with its mandate: no failure, and nothing to try again at once
+        } else if (failure != null && (working != mandate || !mandate.isValid())) { // the deadline may not be told yet
             TaskEnd.failedLate(log, "the task of " + this, election(), candidate(), metrics, failure);
         } else if (failure != null) {
             metrics.callbackFailed(election(), candidate(), failure);
@@ -451,10 +456,11 @@ public final class LoopCandidacy implements Candidacy {
                 turn(now -> machine.fail(now, new ElectionException("the task of " + this + " failed", failure)));
                 return;
             }
-            pause = config.retryInterval();
         }
         if (working == mandate) {
-            nextStep = loop.at(begunNanos + pause.toNanos(), () -> {
+            var now = loop.clock().nanos();
+            var due = TaskEnd.nextNanos(begunNanos, config.taskInterval(), now, config.retryInterval(), failure);
+            nextStep = loop.at(due, () -> {
                 nextStep = null;
                 runStep();
             });
@@ -680,6 +686,7 @@ public final class LoopCandidacy implements Candidacy {
 
         @Override
         public void answered() {
+            answered = true;
             loop.execute(() -> outages.answered(LoopCandidacy.this, loop.clock().nanos()));
         }
 

@@ -40,8 +40,9 @@ public final class MachineTurns {
     public void take(Consumer<Moment> command) {
         var now = loop.clock().now();
         command.accept(now);
-        if (workHasEnded.getAsBoolean()) {
-            machine.workEnded(now);
+        var ends = true;
+        while (ends && workHasEnded.getAsBoolean()) {
+            ends = machine.workEnded(now);
         }
         wakeAt(machine.wakeAtNanos());
         settled.accept(now);

@@ -4,6 +4,7 @@ import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.HandOver;
 import dev.bellwether.Leader;
+import dev.bellwether.Names;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Quietly;
@@ -89,6 +90,7 @@ public final class SeatElection implements Election {
             throw new ElectionException("a candidate cannot get ready within " + Durations.show(within)
                     + ": give it more than nothing, and at most " + Durations.show(HandOverNote.LONGEST_WITHIN));
         }
+        to.ifPresent(Names::candidate);
         arbiter.handOverObjection().ifPresent(why -> {
             throw new ElectionException(this + " cannot hand over to a candidate by name: " + why);
         });

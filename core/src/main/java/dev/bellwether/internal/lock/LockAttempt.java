@@ -65,7 +65,9 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     private boolean ended; // by an operator
     private @Nullable ElectionException failure;
     private boolean over; // the candidacy has ended
+    private boolean vacant; // as the infrastructure has answered, without naming a holder
     private boolean cutShort; // by that, while we waited
+    private long patienceNanos; // that was used up
     private @Nullable Thread runner; // of a task, while it runs
     private boolean interrupted; // by us
     private boolean kept; // the seat, for a while after the release
@@ -104,17 +106,24 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     private synchronized void decide(long beganNanos, long waitNanos, long answerNanos) throws InterruptedException {
         while (phase == Phase.WAITING) {
-            var patience = answered ? waitNanos : Math.max(waitNanos, answerNanos);
+            vacant = !answered && host.isAnswered(candidacy());
+            var patience = answered ? waitNanos : Math.max(waitNanos, vacant ? vacantNanos() : answerNanos);
             var left = patience - (System.nanoTime() - beganNanos);
             if (granted != null) {
                 phase = granted.isValid() ? Phase.TAKEN : Phase.GIVEN_UP;
             } else if (over || left <= 0) {
                 phase = Phase.GIVEN_UP;
                 cutShort = over;
+                patienceNanos = patience;
             } else {
                 TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
             }
         }
+    }
+
+    /** Some seats can be had only when they have been watched, or held without leading, for as long as a lease. */
+    private long vacantNanos() {
+        return config.candidacy().lease().plus(host.requestTimeout()).toNanos();
     }
 
     private synchronized void giveUp() {
@@ -138,6 +147,12 @@ final class LockAttempt implements LeadershipListener, HeldLock {
         }
         if (cutShort) {
             throw new IllegalStateException(this + " was not taken: its elections were closed meanwhile");
+        }
+        if (granted == null && vacant) {
+            throw new UnavailableException("nobody is known to hold " + this + ", and it was not granted within "
+                    + Durations.show(Duration.ofNanos(patienceNanos))
+                    + ": where it cannot be taken at once, it must be watched for the longest"
+                    + " lease that it was held with. It is not held here; try again, and wait longer");
         }
         if (granted == null && !answered) {
             throw new UnavailableException("no answer within " + Durations.show(host.requestTimeout()) + " whether "

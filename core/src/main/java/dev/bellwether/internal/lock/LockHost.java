@@ -15,6 +15,9 @@ public interface LockHost {
      */
     Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd);
 
+    /** Returns whether the infrastructure has answered a claim of this candidacy, whatever it said. */
+    boolean isAnswered(Candidacy candidacy);
+
     /**
      * Keeps a candidacy that leads for so long from now, then resigns; at the end of the elections, lets it run out.
      */

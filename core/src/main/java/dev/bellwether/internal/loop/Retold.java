@@ -13,7 +13,15 @@ public final class Retold {
      * the failure as its cause.
      */
     public static ElectionException of(String words, ElectionException failure) {
-        var message = words + ": " + failure.getMessage();
+        return with(words + ": " + failure.getMessage(), failure);
+    }
+
+    /** Returns an exception of the same type and message, with the failure as its cause. */
+    public static ElectionException of(ElectionException failure) {
+        return with(String.valueOf(failure.getMessage()), failure);
+    }
+
+    private static ElectionException with(String message, ElectionException failure) {
         if (failure instanceof AccessRefusedException) {
             return new AccessRefusedException(message, failure);
         }

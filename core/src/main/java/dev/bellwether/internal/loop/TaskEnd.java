@@ -3,11 +3,21 @@ package dev.bellwether.internal.loop;
 import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Interrupts;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
-/** What is said of a step that fails when its mandate has ended. Thread-safe: it holds nothing. */
+/** What follows the end of a step. Thread-safe: it holds nothing. */
 public final class TaskEnd {
     private TaskEnd() {}
+
+    /** Returns when the next step may begin: after the task interval, and if this one threw, after a pause as well. */
+    public static long nextNanos(
+            long begunNanos, Duration interval, long nowNanos, Duration retry, @Nullable Throwable failure) {
+        var due = begunNanos + interval.toNanos();
+        var again = nowNanos + retry.toNanos();
+        return failure == null || due - again > 0 ? due : again;
+    }
 
     /** A step that stops because its mandate ends has not failed; any other failure may leave something half done. */
     public static void failedLate(

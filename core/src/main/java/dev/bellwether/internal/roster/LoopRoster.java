@@ -321,11 +321,11 @@ public final class LoopRoster implements Roster {
             var removed = RoleMap.rolesOf(i, seats.length, roles, before);
             if (!added.isEmpty()) {
                 told.get(i).addAll(added);
-                callbacks.tell(i, new RosterEvent.Gained(added, mandate), added);
+                callbacks.tell(i, new RosterEvent.Gained(added, mandate));
             } else if (!removed.isEmpty()) {
                 told.get(i).removeAll(removed);
                 callbacks.stop(removed);
-                callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED), List.of());
+                callbacks.tell(i, new RosterEvent.Revoked(removed, mandate, Cause.ENDED));
             }
         }
         ending.turned();
@@ -416,7 +416,7 @@ public final class LoopRoster implements Roster {
     private void tellFailure(ElectionException error, String what) {
         if (!failureTold) {
             Quietly.run(() -> log.error("{} has failed, and {}", this, what, error));
-            callbacks.tell(0, new RosterEvent.Failed(name(), error), List.of());
+            callbacks.tell(0, new RosterEvent.Failed(name(), error));
             ending.turned();
             failureTold = true; // last: it has been told, or this has thrown
         }
@@ -458,12 +458,11 @@ public final class LoopRoster implements Roster {
                         LoopRoster.this,
                         named(roles),
                         acquired.mandate().token()));
-                callbacks.tell(partition, new RosterEvent.Gained(roles, acquired.mandate()), roles);
+                callbacks.tell(partition, new RosterEvent.Gained(roles, acquired.mandate()));
             } else if (event instanceof LeadershipEvent.Revoked revoked) {
-                callbacks.tell(
-                        partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()), List.of());
+                callbacks.tell(partition, new RosterEvent.Revoked(roles, revoked.mandate(), revoked.cause()));
             } else if (event instanceof LeadershipEvent.Fenced fenced) {
-                callbacks.tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()), List.of());
+                callbacks.tell(partition, new RosterEvent.Fenced(roles, fenced.mandate(), fenced.cause()));
             }
         }
 

@@ -181,12 +181,12 @@ final class RoleWork {
         private void stepEnded(long begun, @Nullable Throwable failure, long queuedNanos) {
             running.remove(this);
             metrics.callbackDelayed(mandate.election(), mandate.candidate(), Duration.ofNanos(queuedNanos));
-            var pause = failure == null ? interval : retry;
             if (failure != null) {
                 failed(failure);
             }
             if (!stopped) {
-                timer = loop.at(begun + pause.toNanos(), () -> {
+                var now = loop.clock().nanos();
+                timer = loop.at(TaskEnd.nextNanos(begun, interval, now, retry, failure), () -> {
                     timer = null;
                     due.add(this);
                     next();
@@ -201,7 +201,7 @@ final class RoleWork {
         }
 
         private void failed(Throwable failure) {
-            if (stopped) {
+            if (stopped || !mandate.isValid()) { // its deadline may not have been told yet
                 var task = "the task of role " + role + " of \"" + name + '"';
                 TaskEnd.failedLate(log, task, mandate.election(), mandate.candidate(), metrics, failure);
             } else if (!(failure instanceof NotLeaderException)) {

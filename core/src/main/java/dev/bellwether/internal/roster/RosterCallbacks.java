@@ -1,6 +1,5 @@
 package dev.bellwether.internal.roster;
 
-import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
 import dev.bellwether.RoleTask;
 import dev.bellwether.Roster;
@@ -8,7 +7,12 @@ import dev.bellwether.RosterEvent;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RosterStanding;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
@@ -31,6 +35,8 @@ final class RosterCallbacks {
     private final IntSupplier roleCount;
     private final ThreadLocal<Boolean> listening = ThreadLocal.withInitial(() -> false);
     private final AtomicReference<@Nullable RoleWork> work = new AtomicReference<>();
+    /** By roles that are led: what tells so, whether it has been heard or not. */
+    private final Map<Integer, Gain> gains = new HashMap<>();
 
     RosterCallbacks(
             RosterStanding standing,
@@ -51,7 +57,7 @@ final class RosterCallbacks {
     void whileLeading(RoleTask task) {
         var present = new RoleWork(
                 standing.roster(),
-                task,
+                Objects.requireNonNull(task, "task"),
                 standing.config(),
                 loop,
                 executor,
@@ -63,21 +69,27 @@ final class RosterCallbacks {
         }
         loop.execute(() -> {
             for (var i = 0; i < seats.length; i++) {
-                var mandate = seats[i].mandate();
-                if (mandate != null) {
-                    startAll(i, mandate);
+                if (seats[i].mandate() != null) {
+                    startAll(i);
                 }
             }
         });
     }
 
     /** Lets the task run for all that the partition has, once the listener has heard of it. */
-    private void startAll(int partition, Mandate mandate) {
-        var roles = RoleMap.rolesOf(partition, seats.length, 0, roleCount.getAsInt());
-        if (seats[partition].events().idle()) {
-            start(partition, roles, mandate);
+    private void startAll(int partition) {
+        var led = new LinkedHashSet<Gain>();
+        for (var role : RoleMap.rolesOf(partition, seats.length, 0, roleCount.getAsInt())) {
+            var gain = gains.get(role);
+            if (gain != null) {
+                led.add(gain);
+            }
+        }
+        var events = seats[partition].events();
+        if (events.idle()) {
+            led.forEach(gain -> start(partition, gain));
         } else {
-            seats[partition].events().submit(() -> null, (failed, queuedNanos) -> start(partition, roles, mandate));
+            events.submit(() -> null, (failed, queuedNanos) -> led.forEach(gain -> start(partition, gain)));
         }
     }
 
@@ -87,11 +99,12 @@ final class RosterCallbacks {
         return listening.get() || (present != null && present.runsHere());
     }
 
-    /** Tells the listener; then lets the tasks of these roles run, if they are led still. */
-    void tell(int partition, RosterEvent event, List<Integer> toStart) {
+    /** Tells the listener; then lets the tasks of roles that were gained run, if they are led still. */
+    void tell(int partition, RosterEvent event) {
+        var gain = remember(event);
         var listener = standing.config().listener();
         if (listener.isEmpty()) {
-            start(partition, toStart, event);
+            start(partition, gain);
             return;
         }
         seats[partition]
@@ -107,8 +120,10 @@ final class RosterCallbacks {
                             return null;
                         },
                         (failed, queuedNanos) -> {
+                            var election = standing.election(partition);
+                            metrics.callbackDelayed(election, standing.member(), Duration.ofNanos(queuedNanos));
                             if (failed != null) {
-                                metrics.callbackFailed(standing.election(partition), standing.member(), failed);
+                                metrics.callbackFailed(election, standing.member(), failed);
                                 Quietly.run(() -> log.error(
                                         "the listener of {} of roster \"{}\" failed on {}; nothing else changes",
                                         standing.member(),
@@ -116,22 +131,31 @@ final class RosterCallbacks {
                                         event,
                                         failed));
                             }
-                            start(partition, toStart, event);
+                            start(partition, gain);
                         });
     }
 
-    private void start(int partition, List<Integer> roles, RosterEvent event) {
+    private @Nullable Gain remember(RosterEvent event) {
         if (event instanceof RosterEvent.Gained gained) {
-            start(partition, roles, gained.mandate());
+            var gain = new Gain(gained);
+            gained.roles().forEach(role -> gains.put(role, gain));
+            return gain;
         }
+        if (event instanceof RosterEvent.Revoked revoked) {
+            revoked.roles().forEach(gains::remove);
+        } else if (event instanceof RosterEvent.Fenced fenced) {
+            fenced.roles().forEach(gains::remove);
+        }
+        return null;
     }
 
-    private void start(int partition, List<Integer> roles, Mandate mandate) {
+    /** Starts what has not gone meanwhile: if it has come back, that is told as another gain. */
+    private void start(int partition, @Nullable Gain gain) {
         var present = work.get();
-        var now = seats[partition].mandate();
-        if (present != null && now != null && mandate == now) {
-            var count = roleCount.getAsInt();
-            present.start(partition, roles.stream().filter(role -> role < count).toList(), now);
+        var mandate = seats[partition].mandate();
+        if (present != null && gain != null && mandate != null && gain.event.mandate() == mandate) {
+            var roles = gain.event.roles().stream().filter(role -> gains.get(role) == gain);
+            present.start(partition, roles.toList(), mandate);
         }
     }
 
@@ -160,6 +184,15 @@ final class RosterCallbacks {
         var present = work.get();
         if (present != null) {
             present.interrupt(partition);
+        }
+    }
+
+    /** One event. Another may be equal: of roles that have gone and come back under one mandate. */
+    private static final class Gain {
+        private final RosterEvent.Gained event;
+
+        private Gain(RosterEvent.Gained event) {
+            this.event = event;
         }
     }
 }

@@ -56,6 +56,14 @@ class HandOverTest {
     }
 
     @Test
+    void aNameThatNoCandidateCanHaveIsRefused() {
+        stand("a");
+        assertThatThrownBy(() -> rig.elections.election("billing").handOver("", WITHIN))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("candidate id is blank");
+    }
+
+    @Test
     void theNamedStandbyGetsTheSeatWhenItIsReady() {
         var first = stand("a");
         var second = stand("b");

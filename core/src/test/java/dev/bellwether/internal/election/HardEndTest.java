@@ -239,6 +239,15 @@ class HardEndTest {
     }
 
     @Test
+    void workThatEndedTooLateHaltsNothingAfterwards() {
+        standDown();
+        clock.forward(Duration.ofSeconds(1));
+        machine.workEnded(clock.now());
+        machine.tick(clock.now());
+        assertThat(done).doesNotContain("halt");
+    }
+
+    @Test
     void workThatHasEndedHaltsNothingThoughTheSeatCannotBeGivenBack() {
         standDown();
         releaseThrows = true;

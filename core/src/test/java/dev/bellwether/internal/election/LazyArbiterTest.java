@@ -3,6 +3,7 @@ package dev.bellwether.internal.election;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -172,6 +173,18 @@ class LazyArbiterTest {
             assertThat(heard.join()).isInstanceOf(LeadershipEvent.Failed.class);
             assertThatThrownBy(() -> elections.stand("other")).hasMessageContaining("is no table of ours");
             assertThatThrownBy(elections::list).hasMessageContaining("is no table of ours");
+        }
+    }
+
+    @Test
+    void aRefusalKeepsItsTypeForThoseThatComeLater() {
+        try (var elections = lazily(() -> {
+            throw new AccessRefusedException("wrong password");
+        })) {
+            assertThatThrownBy(elections::list).isInstanceOf(AccessRefusedException.class);
+            assertThatThrownBy(() -> elections.stand("billing"))
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("wrong password");
         }
     }
 

@@ -2,6 +2,7 @@ package dev.bellwether.internal.election;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.Departure;
 import dev.bellwether.LeadershipEvent;
@@ -40,6 +41,60 @@ class LoopCandidacyTest {
         rig.pass(Duration.ofSeconds(1));
         assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE", "Acquired");
         assertThat(rig.figures.failures).isEmpty();
+    }
+
+    @Test
+    void aTaskThatThrowsAfterItsDeadlineEndsNoCandidacy() {
+        failAfterTheDeadline(new IllegalStateException("planted"));
+        assertThat(rig.figures.failures).singleElement().isInstanceOf(IllegalStateException.class);
+        assertThat(warnings()).singleElement().asString().contains("failed while its mandate was ending");
+    }
+
+    @Test
+    void aTaskThatIsInterruptedAfterItsDeadlineHasNotFailed() {
+        failAfterTheDeadline(new InterruptedException());
+        assertThat(rig.figures.failures).isEmpty();
+    }
+
+    private void failAfterTheDeadline(Exception failure) {
+        var candidacy = rig.stand("a", rig.config().onTaskFailure(TaskFailure.END));
+        candidacy.whileLeading(mandate -> {
+            if (mandate.token() == 1) {
+                rig.clock.forward(mandate.remaining()); // the machine has not noticed yet
+                throw failure;
+            }
+        });
+        rig.pass(Duration.ofSeconds(1));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE", "Acquired");
+    }
+
+    @Test
+    void aListenerThatOverranWhileTheProcessStoodStillIsTold() {
+        var candidacy = rig.stand("a", rig.config());
+        rig.executor.keeps = true;
+        candidacy.resign();
+        rig.settle();
+        rig.stall(Duration.ofSeconds(3)); // the budget is 2 s
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked RESIGNED", "Fenced RESIGNED");
+        assertThat(rig.figures.overruns).containsExactly(1L);
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    @Test
+    void aTaskThatOverranWhileTheProcessStoodStillIsCountedThoughNobodyListens() {
+        var candidacy = rig.stand("a", CandidacyConfig.builder().lease(Duration.ofSeconds(10)));
+        rig.executor.keeps = true;
+        candidacy.whileLeading(mandate -> {});
+        rig.settle();
+        candidacy.resign();
+        rig.settle();
+        rig.stall(Duration.ofSeconds(3));
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.figures.overruns).containsExactly(1L);
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
     }
 
     @Test

@@ -140,6 +140,19 @@ class SettingsTest {
     }
 
     @Test
+    void aPulseCountsThoughItFindsThatTheWorkHasOverrun() throws Exception {
+        var candidacy = rig.stand("a", rig.config().maxPulseInterval(Duration.ofSeconds(30)));
+        rig.executor.keeps = true;
+        rig.pass(Duration.ofSeconds(31));
+        rig.stall(Duration.ofSeconds(3)); // the budget is 2 s
+        assertThat(candidacy.pulse(Duration.ZERO)).isFalse();
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).contains("Fenced UNPULSED");
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
     void aPulseThatFindsNoMemoryHoldsUpNoOther() throws Exception {
         var candidacy = rig.stand("a", rig.config().maxPulseInterval(Duration.ofSeconds(30)));
         rig.loop.thrown = new OutOfMemoryError("planted");
@@ -193,6 +206,35 @@ class SettingsTest {
         assertThat(steps).hasValue(5);
         assertThat(rig.figures.failures).hasSize(5);
         assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
+    void aTaskThatThrowsLateRunsAgainAfterTheRetryIntervalToo() {
+        var begun = new ArrayList<Long>();
+        var candidacy = rig.stand("a", rig.config().retryInterval(Duration.ofSeconds(1)));
+        candidacy.whileLeading(mandate -> {
+            begun.add(rig.clock.nanos);
+            if (begun.size() == 1) {
+                rig.stall(Duration.ofSeconds(2));
+                throw new IllegalArgumentException("planted");
+            }
+        });
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(begun.get(1) - begun.get(0)).isEqualTo(Duration.ofSeconds(3).toNanos());
+    }
+
+    @Test
+    void aTaskThatThrowsRunsAgainNoSoonerThanAfterTheTaskInterval() {
+        var steps = new AtomicInteger();
+        var candidacy = rig.stand("a", rig.config().taskInterval(Duration.ofMinutes(1)));
+        candidacy.whileLeading(mandate -> {
+            steps.incrementAndGet();
+            throw new IllegalArgumentException("planted");
+        });
+        rig.pass(Duration.ofSeconds(59));
+        assertThat(steps).hasValue(1);
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(steps).hasValue(2);
     }
 
     @Test

@@ -12,22 +12,29 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.HeldLock;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LockConfig;
+import dev.bellwether.LockTask;
 import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
 import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.View;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -53,6 +60,7 @@ class CandidacyLockTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final LockConfig A_MINUTE = LockConfig.ofLease(Duration.ofMinutes(1));
     private final String uri = "memory:" + UUID.randomUUID();
+    private final List<String> told = new CopyOnWriteArrayList<>();
 
     @Test
     void aLockThatIsRefusedSaysSoByItsType() {
@@ -67,6 +75,63 @@ class CandidacyLockTest {
                     .isInstanceOf(AccessRefusedException.class)
                     .hasMessageContaining("lock \"report\"")
                     .hasMessageContaining("wrong password");
+        }
+    }
+
+    /** Such as a bucket of NATS with a TTL: what is not there must be watched for a lease. */
+    @Test
+    void aSeatThatMustBeWatchedBeforeItIsTakenIsWaitedFor() throws Exception {
+        assertThat(triesOn(RecordTraits.PLAIN.vanishing(true), mandate -> {})).isTrue();
+        assertThat(told).startsWith("Acquired").doesNotContain("Following");
+    }
+
+    /** Such as beside candidates of Choria: our own claim is no holder. */
+    @Test
+    void aSeatThatIsOursOnlyAfterAWhileIsWaitedFor() throws Exception {
+        var plain = RecordTraits.PLAIN;
+        var traits = new RecordTraits(
+                plain.mayVanish(),
+                plain.unreadable(),
+                plain.endless(),
+                Duration.ofSeconds(1),
+                plain.pause(),
+                plain.foreign(),
+                plain.presence(),
+                plain.sharing(),
+                plain.others());
+        assertThat(triesOn(traits, mandate -> {})).isTrue();
+        assertThat(told).startsWith("Acquired").doesNotContain("Following");
+    }
+
+    private boolean triesOn(RecordTraits traits, LockTask<RuntimeException> task) throws InterruptedException {
+        var records = LeaseStore.over(new MemoryRecordStore(Clock.system(), traits));
+        var settings = ElectionsConfig.builder().requestTimeout(Duration.ofSeconds(2));
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(3))
+                        .listener(event -> told.add(Rig.told(event)))
+                        .build())
+                .build();
+        try (var elections = Elections.over(records, settings.build())) {
+            return elections.lock("report", config).tryRun(task);
+        }
+    }
+
+    @Test
+    void aSeatThatNobodyHoldsAndThatIsNotGrantedIsNoSilence() {
+        var vacant = new Rig.Wire(new MemoryLeaseStore(Clock.system())) {
+            @Override
+            public CompletionStage<Answer> acquire(Claim claim) {
+                return CompletableFuture.completedStage(new Answer(false, View.unheld(claim.election())));
+            }
+        };
+        var settings = ElectionsConfig.builder().requestTimeout(Duration.ofSeconds(2));
+        try (var elections = Elections.over(vacant, settings.build())) {
+            var lock = elections.lock("report", LockConfig.ofLease(Duration.ofMillis(100)));
+            assertThatThrownBy(lock::tryLock)
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("nobody is known to hold lock \"report\"")
+                    .hasMessageContaining("within 2.1 s");
         }
     }
 

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Metrics;
+import dev.bellwether.RoleTask;
 import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
@@ -32,6 +34,8 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Members on a clock that is wound by hand. */
 class LoopRosterTest {
@@ -43,6 +47,8 @@ class LoopRosterTest {
     private final List<String> asked = new ArrayList<>();
     private final List<String> heard = new ArrayList<>();
     private final ArrayDeque<Runnable> kept = new ArrayDeque<>();
+    private final List<String> delayed = new ArrayList<>();
+    private final List<Throwable> failures = new ArrayList<>();
     private final Elections elections = elections(rig.loop);
     private boolean leaveThrowsOnce;
 
@@ -54,7 +60,11 @@ class LoopRosterTest {
     private Elections elections(Loop loop) {
         return Elections.over(
                 way,
-                ElectionsConfig.builder().loop(loop).executor(Runnable::run).build());
+                ElectionsConfig.builder()
+                        .loop(loop)
+                        .executor(Runnable::run)
+                        .metrics(new Figures())
+                        .build());
     }
 
     private Roster join(String member, RosterMode mode, Executor executor) {
@@ -179,6 +189,98 @@ class LoopRosterTest {
         failing.roster("pricing", config);
         rig.pass(LEASE);
         assertThat(groups.members("pricing", config.group())).hasSize(1);
+    }
+
+    @Test
+    void howLongAListenerWaitedIsTold() {
+        elections.roster("pricing", config("one", RosterMode.EXCLUSIVE, Runnable::run));
+        rig.pass(LEASE.multipliedBy(2));
+        assertThat(heard).containsOnly("Gained").hasSize(2);
+        assertThat(delayed).containsExactlyInAnyOrder("pricing[0]", "pricing[1]");
+    }
+
+    @Test
+    void aTaskThatIsInterruptedAfterItsDeadlineHasNotFailed() {
+        var roster = join("one", RosterMode.EXCLUSIVE, Runnable::run);
+        var steps = new ArrayList<Long>();
+        roster.whileLeading((role, mandate) -> {
+            steps.add(mandate.token());
+            if (steps.size() == 1) {
+                rig.stall(mandate.remaining()); // the machine has not noticed yet
+                throw new InterruptedException();
+            }
+        });
+        rig.settle();
+        assertThat(steps).isNotEmpty();
+        assertThat(failures).isEmpty();
+    }
+
+    @Test
+    void aTaskThatThrowsLateRunsAgainAfterTheRetryInterval() {
+        var roster = join("one", RosterMode.EXCLUSIVE, Runnable::run);
+        var begun = new ArrayList<Long>();
+        roster.whileLeading((role, mandate) -> {
+            if (role == 0) {
+                begun.add(rig.loop.clock().nanos());
+                if (begun.size() == 1) {
+                    rig.stall(Duration.ofSeconds(2));
+                    throw new IllegalStateException("planted");
+                }
+            }
+        });
+        rig.pass(Duration.ofSeconds(4));
+        var retry = RosterConfig.builder().lease(LEASE).build().candidacy().retryInterval();
+        assertThat(begun.get(1) - begun.get(0))
+                .isGreaterThanOrEqualTo(retry.plusSeconds(2).toNanos());
+        assertThat(failures).hasSize(1);
+    }
+
+    /** Else its work would run while what is told of its end is heard. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRoleThatWentAndCameBackRunsWhenItIsToldThatItCameBack(boolean taskFirst) {
+        var config = config("one", RosterMode.EXCLUSIVE, kept::add).toBuilder()
+                .partitions(1)
+                .listener(event -> heard.add(told(event)))
+                .build();
+        var roster = elections.roster("pricing", config);
+        RoleTask task = (role, mandate) -> heard.add("step " + role);
+        if (taskFirst) {
+            roster.whileLeading(task);
+        }
+        rig.pass(LEASE.multipliedBy(2));
+        if (!taskFirst) {
+            roster.whileLeading(task);
+        }
+        roster.resize(1);
+        roster.resize(2);
+        rig.settle();
+        while (!kept.isEmpty()) {
+            kept.remove().run();
+            rig.settle();
+        }
+        assertThat(heard).startsWith("Gained [0, 1]").containsSubsequence("Revoked [1]", "Gained [1]", "step 1");
+        assertThat(heard.indexOf("step 1")).isGreaterThan(heard.indexOf("Gained [1]"));
+        assertThat(heard).contains("step 0");
+    }
+
+    private static String told(RosterEvent event) {
+        if (event instanceof RosterEvent.Gained gained) {
+            return "Gained " + gained.roles();
+        }
+        return event instanceof RosterEvent.Revoked revoked ? "Revoked " + revoked.roles() : event.toString();
+    }
+
+    private final class Figures implements Metrics {
+        @Override
+        public void callbackDelayed(String election, String candidate, Duration queued) {
+            delayed.add(election);
+        }
+
+        @Override
+        public void callbackFailed(String election, String candidate, Throwable failure) {
+            failures.add(failure);
+        }
     }
 
     /** Takes no turn, for lack of memory. */

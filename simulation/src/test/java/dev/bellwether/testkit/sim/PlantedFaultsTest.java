@@ -272,6 +272,11 @@ class PlantedFaultsTest {
                         " || nextStep != null",
                         ""),
                 new Plant(
+                        "a task that threw runs again at once",
+                        "internal/loop/TaskEnd.java",
+                        "return failure == null || due - again > 0 ? due : again;",
+                        "return due;"),
+                new Plant(
                         "a turn that threw is forgotten",
                         "internal/loop/GuardedLoop.java",
                         "thrown = e;",

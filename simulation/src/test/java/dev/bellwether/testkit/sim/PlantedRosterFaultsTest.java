@@ -146,7 +146,7 @@ class PlantedRosterFaultsTest {
                         RosterMode.EXCLUSIVE,
                         "a task that is set while the listener is busy does not run for what is led",
                         "internal/roster/RosterCallbacks.java",
-                        "(failed, queuedNanos) -> start(partition, roles, mandate)",
+                        "(failed, queuedNanos) -> led.forEach(gain -> start(partition, gain))",
                         "(failed, queuedNanos) -> {}"),
                 fault(
                         RosterMode.EXCLUSIVE,

@@ -34,7 +34,8 @@ final class ObservedCandidacy implements Candidacy {
     private long validUntil;
     private boolean unheard; // the listener has not yet returned from the end of the mandate
     private int runningSteps;
-    private boolean failed;
+    private long threwToken; // of the last step that threw, and when it did
+    private long threwNanos;
     private long stepsBegun;
     private long stepsToken;
     private long beganNanos;
@@ -131,7 +132,8 @@ final class ObservedCandidacy implements Candidacy {
             try {
                 task.run(mandate);
             } catch (Exception | Error e) {
-                failed = true;
+                threwToken = mandate.token();
+                threwNanos = process.clock().nanos();
                 throw e;
             } finally {
                 process.afterwards(() -> runningSteps--);
@@ -230,15 +232,22 @@ final class ObservedCandidacy implements Candidacy {
             stepsToken = mandate.token();
             stepsBegun = 0;
         }
-        var interval = failed && config.retryInterval().compareTo(config.taskInterval()) < 0
-                ? config.retryInterval()
-                : config.taskInterval();
+        var interval = config.taskInterval();
         // a step may begin late, so that two are closer together; but there cannot be more of them
         if (now - beganNanos < interval.toNanos() * stepsBegun++) {
             world.violate(
                     "steps begin no closer together than the task interval",
                     "%s: the step number %d under token %d begins %s after the mandate, the interval is %s"
                             .formatted(this, stepsBegun, token, Duration.ofNanos(now - beganNanos), interval),
+                    null);
+        }
+        var sinceThrown = now - threwNanos;
+        if (threwToken == mandate.token()
+                && sinceThrown < config.retryInterval().toNanos()) {
+            world.violate(
+                    "a task that threw runs again after the retry interval",
+                    "%s: a step under token %d begins %s after one threw, the retry interval is %s"
+                            .formatted(this, threwToken, Duration.ofNanos(sinceThrown), config.retryInterval()),
                     null);
         }
         if (config.listener().isPresent() && (!toldAcquired || toldToken != mandate.token())) {
