@@ -205,6 +205,15 @@ final class RosterWorld {
 
     @Nullable
     Violation run() {
+        try {
+            live();
+        } catch (Throwable e) {
+            violate(Violation.RUNS, String.valueOf(e), e);
+        }
+        return violation;
+    }
+
+    private void live() {
         var first = random.nextInt(1, 4);
         for (var i = 0; i < first; i++) {
             join();
@@ -234,7 +243,6 @@ final class RosterWorld {
                 require(member.toldOfNothing(), "events are paired", member.name() + " was not told of the end");
             }
         }
-        return violation;
     }
 
     private void pass(long nanos) {
