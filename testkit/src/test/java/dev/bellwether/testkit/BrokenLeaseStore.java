@@ -100,7 +100,7 @@ final class BrokenLeaseStore implements LeaseStore {
 
     @Override
     public boolean setsTokens() {
-        return true;
+        return !is(Fault.SETS_NO_TOKENS);
     }
 
     @Override

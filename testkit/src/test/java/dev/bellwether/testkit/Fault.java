@@ -16,6 +16,7 @@ enum Fault {
             "whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease",
             "aLoneCandidateLeadsAgainAfterALongOutageUnderAHigherToken"),
     TOKEN_IS_NOT_THE_ONE_THAT_WAS_CHOSEN("whoComesFromElsewhereGoesOnAboveTheTokensThere"),
+    SETS_NO_TOKENS("whoComesFromElsewhereGoesOnAboveTheTokensThere"),
     FIRST_CLAIM_WAITS_FOR_A_LEASE("aLoneCandidateLeadsAtOnce"),
     FORGETS_RELEASE(
             "aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease",
