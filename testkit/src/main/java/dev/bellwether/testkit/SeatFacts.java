@@ -317,7 +317,7 @@ abstract class SeatFacts extends ContractStage {
                     infrastructure.pauseServer();
                     infrastructure.resumeServer();
                 }
-                case STANDBYS, HAND_OVER, PROCLAIM -> {
+                case STANDBYS, HAND_OVER, PROCLAIM, JOINT -> {
                     return false; // the facts that need them see that
                 }
             }
