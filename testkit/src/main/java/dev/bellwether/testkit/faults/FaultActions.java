@@ -15,6 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -202,7 +203,7 @@ final class FaultActions implements AutoCloseable {
     }
 
     private void order(Orders orders) {
-        orders.given++;
+        orders.given.incrementAndGet();
         try {
             if (operators == null) {
                 operators = Elections.connect(environment.operatorsUri());
@@ -225,13 +226,13 @@ final class FaultActions implements AutoCloseable {
     private static final class Orders {
         private static final int SEVERAL = 4;
 
-        private volatile int given;
+        private final AtomicInteger given = new AtomicInteger();
         private volatile boolean found;
         private volatile boolean failed;
 
         /** The seat of a dead or frozen leader is not vacant for so long, and then another has it. */
         private boolean neverFoundAnybody() {
-            return given >= SEVERAL && !found && !failed;
+            return given.get() >= SEVERAL && !found && !failed;
         }
     }
 
