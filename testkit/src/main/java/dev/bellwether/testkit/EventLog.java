@@ -123,12 +123,12 @@ public final class EventLog implements LeadershipListener {
             if (before != null
                     && (before.endedNanos().isEmpty()
                             || entry.beganNanos() - before.endedNanos().getAsLong() < 0)) {
-                throw new AssertionError("two calls of the listener at once: " + before + " and " + entry);
+                throw new AssertionError(Never.mark("two calls of the listener at once: " + before + " and " + entry));
             }
             before = entry;
             var event = entry.event();
             if (event instanceof LeadershipEvent.Acquired acquired) {
-                require(acquired.mandate().token() > last, Never.mark("the token did not rise"));
+                require(acquired.mandate().token() > last, "the token did not rise");
                 require(open == null || revoked, "Acquired out of order");
                 open = acquired.mandate();
                 revoked = false;
@@ -147,7 +147,7 @@ public final class EventLog implements LeadershipListener {
 
     private void require(boolean holds, String otherwise) {
         if (!holds) {
-            throw new AssertionError(otherwise + ": " + turns());
+            throw new AssertionError(Never.mark(otherwise + ": " + turns()));
         }
     }
 

@@ -33,8 +33,14 @@ final class Footprint {
 
     /** Waits until nothing has grown, beyond what comes and goes: ends take a moment. */
     void requireSame(Duration patience) {
+        requireSame(patience, FILES);
+    }
+
+    /** Waits like that, and lets no more than so many files be opened by the way. */
+    void requireSame(Duration patience, long more) {
         Eventually.eventually("no more threads than before", patience, () -> grown().isEmpty());
-        Eventually.eventually("no more than " + files + " open files", patience, () -> files() <= files + FILES);
+        Eventually.eventually(
+                "no more than " + (files + more) + " open files", patience, () -> files() <= files + more);
         // each look is a full collection: a few are enough for what is freed late
         var now = bytes();
         for (var i = 0; i < 5 && now > bytes + BYTES; i++) {

@@ -31,7 +31,12 @@ public interface Infrastructure extends AutoCloseable {
         /** Handing over to a candidate by name: see {@link dev.bellwether.Election#handOver}. */
         HAND_OVER,
         /** Changing what a candidate shows while it stands: see {@link dev.bellwether.Candidacy#proclaim}. */
-        PROCLAIM
+        PROCLAIM,
+        /**
+         * Being moved to by joint elections, whose tokens must rise above those of another infrastructure: see
+         * {@link Elections#jointly}.
+         */
+        JOINT
     }
 
     /** A client that can be cut off. */

@@ -1,6 +1,7 @@
 package dev.bellwether.testkit;
 
 import dev.bellwether.Candidacy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,12 +34,14 @@ public final class LeadershipAuditor implements AutoCloseable {
     private static final long PAUSE_NANOS = 400_000;
     private static final int FORGETTING = 64;
     private static final long AT_FIRST_NANOS = 300_000_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Rounds ROUNDS = new Rounds();
 
     private final Map<String, Audit> audits = new ConcurrentHashMap<>();
     private final List<String> violations = new CopyOnWriteArrayList<>();
     private boolean closed; // guarded by this
     private long lookedNanos = System.nanoTime(); // guarded by this
+    private volatile long looks;
     private volatile long longestRoundNanos;
 
     /** Begins to look. */
@@ -92,12 +95,13 @@ public final class LeadershipAuditor implements AutoCloseable {
     }
 
     /**
-     * Looks no more. Called again, it throws again.
+     * Looks once more, which counts as a round, and then no more. Called again, it throws again.
      *
-     * @throws AssertionError if two led at once, or a token did not rise
+     * @throws AssertionError if two led at once, a token did not rise, or the auditor could not look
      */
     @Override
     public void close() {
+        requireAnotherLook();
         ROUNDS.end(this);
         synchronized (this) { // after the look that is under way
             closed = true;
@@ -106,6 +110,20 @@ public final class LeadershipAuditor implements AutoCloseable {
             throw new AssertionError(String.join(
                     "\n", new ArrayList<>(violations).subList(0, Math.min(10, violations.size()))));
         }
+    }
+
+    /** An auditor that does not look has seen nothing. */
+    private void requireAnotherLook() {
+        var before = looks;
+        try {
+            Eventually.eventually("the auditor looks", PATIENCE, () -> looks > before || isClosed());
+        } catch (AssertionError nobody) {
+            violations.add(String.valueOf(nobody.getMessage()));
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
     }
 
     /** One round. */
@@ -118,9 +136,10 @@ public final class LeadershipAuditor implements AutoCloseable {
         lookedNanos = now;
         try {
             audits.values().forEach(audit -> audit.seen.forEach(seen -> look(audit, seen)));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an error, too: this thread looks for all auditors
             violations.add("the auditor cannot look: " + e);
         }
+        looks++;
     }
 
     private void look(Audit audit, Seen seen) {

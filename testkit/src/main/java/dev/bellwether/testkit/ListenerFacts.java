@@ -191,8 +191,7 @@ abstract class ListenerFacts extends SeatFacts {
         var log = new EventLog(blockingOn(LeadershipEvent.Revoked.class, stage.closing()));
         var leader = stage.stand(stage.client(), log, settings -> settings);
         leader.awaitLeads();
-        var closing = CompletableFuture.runAsync(leader.candidacy()::close, task -> new Thread(task).start());
-        stage.eventually("close returns", closing::isDone);
+        closesWithinItsBound(leader);
         assertThat(log.last(LeadershipEvent.Revoked.class).orElseThrow().endedNanos())
                 .as("the listener blocks still")
                 .isEmpty();
@@ -232,6 +231,28 @@ abstract class ListenerFacts extends SeatFacts {
                 .asString()
                 .startsWith("Revoked")
                 .endsWith("RESIGNED");
+    }
+
+    /**
+     * Closes it, which takes the stand-down budget and two renew intervals at most; here also a lease, and twice the
+     * time that this machine has kept a thread from running in this test.
+     */
+    final void closesWithinItsBound(Actor actor) {
+        var closing = CompletableFuture.supplyAsync(
+                () -> {
+                    var began = System.nanoTime();
+                    actor.candidacy().close();
+                    return Duration.ofNanos(System.nanoTime() - began);
+                },
+                task -> new Thread(task).start());
+        stage.eventually("close returns", closing::isDone);
+        var config = stage.infrastructure().settings(stage.lease()).build();
+        assertThat(closing.join())
+                .as("close() takes the stand-down budget and two renew intervals")
+                .isLessThan(config.standDownBudget()
+                        .plus(config.renewInterval().multipliedBy(2))
+                        .plus(stage.lease())
+                        .plusNanos(2 * stage.auditor().longestRoundNanos()));
     }
 
     /** A good while for whatever would happen too early; a tenth of the stand-down budget of the long lease. */

@@ -29,6 +29,11 @@ public final class OutageCount implements Metrics {
         return began.get();
     }
 
+    /** Returns how many have ended. */
+    public int ended() {
+        return ended.get();
+    }
+
     /** Returns whether one has begun that has not ended. */
     public boolean isOut() {
         return began.get() > ended.get();

@@ -100,6 +100,8 @@ abstract class OutageFacts extends ListenerFacts {
         Eventually.throughout("it is told once", stage.lease(), () -> outages.isOut() && outages.began() == told);
         link.heal();
         stage.eventually("that it is over is told", () -> !outages.isOut());
+        Eventually.throughout(
+                "and nothing more is told", stage.lease(), () -> outages.began() == told && outages.ended() == told);
     }
 
     @Test
@@ -292,8 +294,7 @@ abstract class OutageFacts extends ListenerFacts {
         var victim = stage.stand(linked.elections());
         victim.awaitLeads();
         linked.link().cut();
-        var closing = CompletableFuture.runAsync(victim.candidacy()::close, task -> new Thread(task).start());
-        stage.eventually("close returns", closing::isDone);
+        closesWithinItsBound(victim);
         assertThat(victim.isLeader()).isFalse();
         assertThat(stage.stand(stage.client()).awaitLeads().token())
                 .as("the seat passes on when the lease has run out")
@@ -331,13 +332,7 @@ abstract class OutageFacts extends ListenerFacts {
         var leader = stage.stand(stage.client());
         var before = leader.awaitLeads();
         stage.infrastructure().restartServer();
-        stage.eventually(
-                "an extended or a new mandate",
-                () -> leader.candidacy()
-                        .status()
-                        .sinceProof()
-                        .filter(age -> age.compareTo(stage.lease().dividedBy(2)) < 0)
-                        .isPresent());
+        leader.awaitProven();
         assertThat(leader.awaitLeads().token()).isGreaterThanOrEqualTo(before.token());
     }
 

@@ -137,6 +137,7 @@ abstract class SeatFacts extends ContractStage {
         elsewhere.acquire(former).toCompletableFuture().join();
         elsewhere.release(former).toCompletableFuture().join();
         var config = ElectionsConfig.defaults();
+        var refuses = lacks(Capability.JOINT).isPresent();
         Actor joint;
         try {
             var client = stage.infrastructure().connect(config);
@@ -146,9 +147,10 @@ abstract class SeatFacts extends ContractStage {
             joint = stage.stand(both);
         } catch (ElectionException refused) {
             assertThat(refused).hasMessageContainingAll("jointly");
-            System.out.println(stage.infrastructure().describe() + ": " + refused.getMessage());
+            assertThat(refuses).as("it should say so by lacks(): " + refused).isTrue();
             return;
         }
+        assertThat(refuses).as("it lacks joint elections, and holds one").isFalse();
         var last = joint.awaitLeads().token();
         assertThat(last)
                 .as("the token that both seats were granted under")
@@ -315,7 +317,7 @@ abstract class SeatFacts extends ContractStage {
                     infrastructure.pauseServer();
                     infrastructure.resumeServer();
                 }
-                case STANDBYS, HAND_OVER, PROCLAIM -> {
+                case STANDBYS, HAND_OVER, PROCLAIM, JOINT -> {
                     return false; // the facts that need them see that
                 }
             }

@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
@@ -232,9 +233,33 @@ public final class Stage implements AutoCloseable {
     @Override
     public void close() {
         closing.complete(null);
+        var failures = new ArrayDeque<Throwable>();
         while (!cleanups.isEmpty()) {
-            cleanups.pop().run();
+            attempt(cleanups.pop(), failures::addLast);
         }
+        attempt(this::closeClients, failures::addLast);
+        attempt(auditor::close, failures::addFirst); // what it has seen is told first
+        attempt(infrastructure::close, failures::addLast);
+        if (!failures.isEmpty()) {
+            var first = failures.pop();
+            failures.forEach(first::addSuppressed);
+            if (first instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) first;
+        }
+    }
+
+    /** Whatever fails, the auditor is asked. */
+    private static void attempt(Runnable step, Consumer<Throwable> failed) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            failed.accept(e);
+        }
+    }
+
+    private void closeClients() {
         CompletableFuture.allOf(clients.stream()
                         .map(client -> CompletableFuture.runAsync(client::close, task -> new Thread(task).start()))
                         .toArray(CompletableFuture[]::new))
@@ -243,11 +268,6 @@ public final class Stage implements AutoCloseable {
             System.out.printf(
                     "note: this machine was busy: the auditor of %s did not run for %d ms%n",
                     election, auditor.longestRoundNanos() / 1_000_000);
-        }
-        try {
-            auditor.close();
-        } finally {
-            infrastructure.close();
         }
     }
 }

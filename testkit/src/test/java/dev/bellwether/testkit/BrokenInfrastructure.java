@@ -1,8 +1,13 @@
 package dev.bellwether.testkit;
 
+import dev.bellwether.Candidacy;
+import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * long.
  */
 final class BrokenInfrastructure extends MemoryInfrastructure {
+    /** Within the patience and above the bound, on a machine that is calm. */
+    private static final Duration CLOSES_LATER = Duration.ofMillis(1_700);
+
     private final @Nullable Fault fault;
     private final BrokenLeaseStore store;
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -56,7 +64,61 @@ final class BrokenInfrastructure extends MemoryInfrastructure {
             leak.setDaemon(true);
             leak.start();
         }
-        return super.connectLinked(config);
+        if (fault == Fault.LEAKS_A_FILE_PER_CLIENT) {
+            store.leakAFile();
+        }
+        var linked = super.connectLinked(config);
+        return switch (fault == null ? Fault.GRANTS_WHAT_IS_HELD : fault) {
+            case FAILS_AGAIN_AFTER_AN_OUTAGE -> new Linked(linked.elections(), failingOnceAfter(linked.link()));
+            case CLOSES_LATE, CLOSE_THROWS ->
+                new Linked(
+                        like(
+                                Elections.class,
+                                linked.elections(),
+                                (name, stood) -> stood instanceof Candidacy candidacy ? badlyClosed(candidacy) : stood),
+                        linked.link());
+            default -> linked;
+        };
+    }
+
+    private Link failingOnceAfter(Link link) {
+        return new Link() {
+            @Override
+            public void cut(Way way) {
+                link.cut(way);
+            }
+
+            @Override
+            public void reset() {
+                link.reset();
+            }
+
+            @Override
+            public void heal() {
+                link.heal();
+                store.failOneRenewal();
+            }
+        };
+    }
+
+    private Candidacy badlyClosed(Candidacy candidacy) {
+        return like(Candidacy.class, candidacy, (name, value) -> {
+            if (name.equals("close")) {
+                if (fault == Fault.CLOSE_THROWS) {
+                    throw new IllegalStateException("thrown on purpose");
+                }
+                LockSupport.parkNanos(CLOSES_LATER.toNanos() + 3 * LeadershipAuditor.stallNanos());
+            }
+            return value;
+        });
+    }
+
+    /** The same, but for what is made of the values that its methods return. */
+    private static <T> T like(Class<T> type, T sound, BiFunction<String, @Nullable Object, @Nullable Object> made) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) -> made.apply(method.getName(), method.invoke(sound, arguments))));
     }
 
     private void idle() {
@@ -69,6 +131,10 @@ final class BrokenInfrastructure extends MemoryInfrastructure {
 
     @Override
     public void restartServer() {
+        if (fault == Fault.RESTART_REFUSES_WHO_WAS_THERE) {
+            refuseAll();
+            return;
+        }
         store.restarted();
         super.restartServer();
     }

@@ -2,6 +2,7 @@ package dev.bellwether.testkit;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Answer;
@@ -41,6 +42,7 @@ final class BrokenLeaseStore implements LeaseStore {
     private final Map<String, View.Holder> lastHolders = new ConcurrentHashMap<>();
     private final Queue<byte[]> leakedMemory = new ConcurrentLinkedQueue<>();
     private final Queue<SocketChannel> leakedFiles = new ConcurrentLinkedQueue<>();
+    private volatile boolean failing;
 
     BrokenLeaseStore(@Nullable Fault fault) {
         this.fault = fault;
@@ -63,6 +65,14 @@ final class BrokenLeaseStore implements LeaseStore {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    void leakAFile() {
+        leakedFiles.add(open());
+    }
+
+    void failOneRenewal() {
+        failing = true;
     }
 
     private boolean is(Fault one) {
@@ -90,7 +100,7 @@ final class BrokenLeaseStore implements LeaseStore {
 
     @Override
     public boolean setsTokens() {
-        return true;
+        return !is(Fault.SETS_NO_TOKENS);
     }
 
     @Override
@@ -113,7 +123,7 @@ final class BrokenLeaseStore implements LeaseStore {
             leakedMemory.add(new byte[300_000]);
         }
         if (is(Fault.LEAKS_A_FILE_PER_CLAIM)) {
-            leakedFiles.add(open());
+            leakAFile();
         }
         if (is(Fault.LEAKS_A_ROW_PER_CLAIM)) {
             sound.acquire(rename(claim, claim.election() + claim.nonce()));
@@ -140,6 +150,10 @@ final class BrokenLeaseStore implements LeaseStore {
     }
 
     private CompletionStage<Answer> renew(Lease asked) {
+        if (failing) {
+            failing = false;
+            return CompletableFuture.failedStage(new UnavailableException("fails once more"));
+        }
         var claim = bend(asked.claim());
         var token = now(sound.read(claim.election())).token();
         if (!is(Fault.TOKEN_DOES_NOT_RISE) && !is(Fault.DELETE_LOWERS_THE_TOKEN)) {

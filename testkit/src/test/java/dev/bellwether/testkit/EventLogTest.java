@@ -41,7 +41,7 @@ class EventLogTest {
     void anotherAcquiredBeforeTheEndOfTheLastIsFound() throws Exception {
         acquired(1);
         acquired(2);
-        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("Acquired out of order");
+        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("NEVER: Acquired out of order");
     }
 
     @Test
@@ -55,7 +55,7 @@ class EventLogTest {
     @Test
     void anEndWithoutABeginningIsFound() throws Exception {
         revoked(1);
-        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("Revoked out of order");
+        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("NEVER: Revoked out of order");
     }
 
     @Test
@@ -63,7 +63,7 @@ class EventLogTest {
         acquired(1);
         fenced(1);
         fenced(1);
-        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("Fenced out of order");
+        assertThatThrownBy(() -> log.requirePaired(false)).hasMessageContaining("NEVER: Fenced out of order");
     }
 
     @Test
@@ -88,7 +88,8 @@ class EventLogTest {
         slow.onEvent(new LeadershipEvent.Fenced(new Paper(1), Cause.EXPIRED));
         go.countDown();
         thread.join();
-        assertThatThrownBy(() -> slow.requirePaired(false)).hasMessageContaining("two calls of the listener at once");
+        assertThatThrownBy(() -> slow.requirePaired(false))
+                .hasMessageContaining("NEVER: two calls of the listener at once");
     }
 
     private void acquired(long token) throws Exception {

@@ -16,6 +16,7 @@ enum Fault {
             "whoComesAfterAClosedLeaderLeadsWithoutWaitingForTheLease",
             "aLoneCandidateLeadsAgainAfterALongOutageUnderAHigherToken"),
     TOKEN_IS_NOT_THE_ONE_THAT_WAS_CHOSEN("whoComesFromElsewhereGoesOnAboveTheTokensThere"),
+    SETS_NO_TOKENS("whoComesFromElsewhereGoesOnAboveTheTokensThere"),
     FIRST_CLAIM_WAITS_FOR_A_LEASE("aLoneCandidateLeadsAtOnce"),
     FORGETS_RELEASE(
             "aClosedLeadersSuccessorLeadsWithoutWaitingForTheLease",
@@ -30,6 +31,10 @@ enum Fault {
     LEASE_WITHOUT_END(
             "aKilledClientsSuccessorLeadsAfterTheLeaseAndNotBefore",
             "closeEndsWithinItsBoundThoughTheServerIsOutOfReach"),
+    CLOSES_LATE("closeEndsWithinItsBoundThoughTheServerIsOutOfReach", "closeEndsWithinItsBoundThoughTheListenerBlocks"),
+    CLOSE_THROWS(
+            "closeEndsWithinItsBoundThoughTheServerIsOutOfReach", "closeEndsWithinItsBoundThoughTheListenerBlocks"),
+    FAILS_AGAIN_AFTER_AN_OUTAGE("anOutageIsToldOnceAndThatItIsOverOnce"),
     REVIVES_LEASES_THAT_RAN_OUT("afterALongOutageTheCandidateStandsAgainByItself"),
     KEEPS_A_CONCEDED_LEASE("aBlockedListenerDelaysTheSuccessorAtMostByTheStandDownBudget"),
     CONCEDING_RELEASES("theSuccessorIsToldAfterTheLeavingLeadersListenerHasReturned"),
@@ -49,11 +54,13 @@ enum Fault {
     DELETE_LOWERS_THE_TOKEN("deleteAndStandingAgainNeverLowersAToken"),
     DELETE_IS_NOT_TOLD("deleteTellsAStandbyToo"),
     RESTART_FORGETS("aServerRestartKeepsTheTokenRising"),
+    RESTART_REFUSES_WHO_WAS_THERE("aLeaderOutlivesOrStandsAgainAfterAServerRestart"),
     PAUSE_FORGETS("aServerThatIsPausedForLongerThanTheLeaseCostsTheMandateAndNoMore"),
     LEAKS_A_ROW_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
     LEAKS_MEMORY_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
     LEAKS_A_FILE_PER_CLAIM("cyclesOfStandAndCloseLeaveNothingBehind"),
     LEAKS_A_THREAD_PER_CLIENT("aClosedClientLeavesNoThreadAndNoConnection"),
+    LEAKS_A_FILE_PER_CLIENT("aClosedClientLeavesNoThreadAndNoConnection"),
     REFUSES_WITHOUT_SAYING_WHY("unusualNamesWorkOrAreRefusedWithAClearError");
 
     private final String facts;

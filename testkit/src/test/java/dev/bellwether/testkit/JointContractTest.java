@@ -22,7 +22,9 @@ class JointContractTest extends ElectionsContract {
 
         @Override
         public Map<Capability, String> lacks() {
-            return Map.of(Capability.HAND_OVER, "two seats do not pass in one step");
+            return Map.of(
+                    Capability.HAND_OVER, "two seats do not pass in one step",
+                    Capability.JOINT, "joint elections are two already");
         }
 
         @Override

@@ -10,6 +10,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +69,44 @@ class LeadershipAuditorTest {
             }
         }
         assertThatCode(auditor::close).doesNotThrowAnyException();
+    }
+
+    @Test
+    void whatCannotBeLookedAtIsReportedAndTheThreadLooksOn() throws InterruptedException {
+        var blind = new LeadershipAuditor();
+        blind.audit((Candidacy) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Candidacy.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("isLeader")) {
+                        throw new StackOverflowError("thrown on purpose");
+                    }
+                    return "nobody";
+                }));
+        assertThatThrownBy(blind::close).hasMessageContaining("the auditor cannot look: java.lang.StackOverflowError");
+        twoWhoLeadAtOnceAreReported();
+    }
+
+    @Test
+    void aStageThatCannotBeClearedAsksItsAuditorFirst() throws InterruptedException {
+        var stage = new Stage(new MemoryInfrastructure(), "clear");
+        try (var one = store();
+                var other = store()) {
+            lead(one, stage.auditor(), "x");
+            lead(other, stage.auditor(), "x");
+            Eventually.eventually(
+                    "the overlap is seen",
+                    PATIENCE,
+                    () -> !stage.auditor().violations().isEmpty());
+        }
+        stage.onClose(() -> {
+            throw new IllegalStateException("thrown on purpose");
+        });
+        assertThatThrownBy(stage::close)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining(Never.MARK)
+                .satisfies(failure -> assertThat(failure.getSuppressed())
+                        .singleElement()
+                        .asString()
+                        .contains("thrown on purpose"));
     }
 
     private static Elections store() {

@@ -28,6 +28,10 @@ class MemoryInfrastructure implements Infrastructure {
         return store;
     }
 
+    final void refuseAll() {
+        links.forEach(LinkedLeaseStore::refuse);
+    }
+
     // tag::infrastructure
     @Override
     public String describe() {

@@ -40,6 +40,11 @@ class ZooKeeperInfrastructure implements Infrastructure {
     }
 
     @Override
+    public Map<Capability, String> lacks() {
+        return Map.of(Capability.JOINT, "the server counts its tokens");
+    }
+
+    @Override
     public Duration lease() {
         return Duration.ofMillis(1_500);
     }

@@ -41,46 +41,61 @@ class HaltOnOverrunTest {
     /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
     private static final Duration LEASE = Duration.ofSeconds(6);
 
+    private static final int MOST_TRIES = 3;
+
     @Test
-    @Timeout(60)
+    @Timeout(180)
     void aProcessWhoseWorkIsDeafToInterruptsHaltsBeforeTheLeaseEnds() throws Exception {
         assertThat(haltedAfter(Deaf.class)).contains("haltOnOverrun");
     }
 
     @ParameterizedTest
     @EnumSource(RosterMode.class)
-    @Timeout(60)
+    @Timeout(180)
     void aMemberOfARosterWhoseWorkIsDeafToInterruptsHaltsItsProcess(RosterMode mode) throws Exception {
         assertThat(haltedAfter(DeafMember.class, mode.name(), "cut")).contains("haltOnOverrun");
     }
 
     @ParameterizedTest
     @EnumSource(RosterMode.class)
-    @Timeout(60)
+    @Timeout(180)
     void aMemberOfARosterWhoseTurnThrewHaltsItsProcess(RosterMode mode) throws Exception {
         assertThat(haltedAfter(DeafMember.class, mode.name(), "thrown")).contains("haltOnOverrun");
     }
 
     @Test
-    @Timeout(60)
+    @Timeout(180)
     void aMemberOfARosterHaltsItsProcessThoughItsLogThrows() throws Exception {
         haltedAfter(DeafMember.class, RosterMode.EXCLUSIVE.name(), "cut and mute");
     }
 
-    /** Runs this until it has been halted, and returns what it said. */
+    /**
+     * Runs this until it has been halted at work, and returns what it said. On a machine on which it does not run for
+     * seconds it may be halted before it works: then it begins again.
+     */
     private static String haltedAfter(Class<?> deaf, String... arguments) throws Exception {
+        var output = haltedOnce(deaf, arguments);
+        for (var tries = 1; !output.contains("working") && tries < MOST_TRIES; tries++) {
+            output = haltedOnce(deaf, arguments);
+        }
+        assertThat(output).contains("working");
+        return output;
+    }
+
+    private static String haltedOnce(Class<?> deaf, String... arguments) throws Exception {
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path")
                 + File.pathSeparator
                 + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
-        var command = new ArrayList<>(List.of(java, "-cp", classPath, deaf.getName()));
+        var command = new ArrayList<>(
+                List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, deaf.getName()));
         command.addAll(List.of(arguments));
         var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
             var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
             assertThat(process.exitValue()).as(output).isEqualTo(86);
-            assertThat(output).contains("working").doesNotContain("survived");
+            assertThat(output).doesNotContain("survived");
             return output;
         } finally {
             process.destroyForcibly();

@@ -1,9 +1,11 @@
 package dev.bellwether.testkit.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Phase;
+import dev.bellwether.RosterMode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,6 +83,31 @@ class SimulationTest {
         assertThat(found.invariant()).isEqualTo("no third");
         assertThat(found).hasMessageContaining("-Dbellwether.seed=" + found.seed());
         assertThat(simulation.replay(found.seed()).orElseThrow().getMessage()).isEqualTo(found.getMessage());
+    }
+
+    @Test
+    void aWorldThatCannotBeMadeIsAFailureAndNoneThatRan() {
+        var simulation = Simulation.of(() -> {
+            throw new IllegalStateException("no application");
+        });
+        assertThatThrownBy(simulation.seeds(300)::run)
+                .isInstanceOf(Violation.class)
+                .hasMessageContaining("the simulation runs")
+                .hasMessageContaining("no application");
+    }
+
+    @Test
+    void whateverEndsAWorldIsAFailure() {
+        var world = new World(1, Chaos.simulation(), false);
+        world.agenda().in(0, SimulationTest::fail);
+        assertThat(world.run()).hasMessageContaining("\"the simulation runs\" does not hold");
+        var rosters = new RosterWorld(1, RosterMode.EXCLUSIVE, false);
+        rosters.agenda().in(0, SimulationTest::fail);
+        assertThat(rosters.run()).hasMessageContaining("\"the simulation runs\" does not hold");
+    }
+
+    private static void fail() {
+        throw new AssertionError("thrown on purpose");
     }
 
     @Test

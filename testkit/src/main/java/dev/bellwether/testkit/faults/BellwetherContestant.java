@@ -134,7 +134,10 @@ public final class BellwetherContestant implements Contestant.Maker {
             while (!isPaired(log) && System.nanoTime() - until < 0) {
                 LockSupport.parkNanos(1_000_000);
             }
-            pair(log, true, orders);
+            pair(log, false, orders);
+            if (!isPaired(log)) {
+                orders.faults().accept("no end of a mandate was heard after all was closed: " + log);
+            }
         }
     }
 }

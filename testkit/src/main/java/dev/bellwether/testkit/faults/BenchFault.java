@@ -24,7 +24,7 @@ public enum BenchFault {
     CUT_ONE_CONNECTION(Victim.LINK),
     /** All takes longer, each way. */
     SLOW(Victim.LINK),
-    /** Its connections break, and what is under way is lost; again and again. */
+    /** Its connections break, and what is under way is lost; and once more when the time is over. */
     RESET(Victim.LINK),
     /** One of its connections dies, and neither end is told; the others live. */
     HALF_DEAD(Victim.LINK),

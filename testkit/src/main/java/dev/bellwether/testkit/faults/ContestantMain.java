@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.faults;
 
+import dev.bellwether.testkit.Never;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -108,7 +109,7 @@ final class ContestantMain {
             LockSupport.parkNanos(until - System.nanoTime());
         }
         if (contestant.isLeader()) {
-            say("fault it leads a lease after it was closed");
+            say("fault " + Never.mark("it leads a lease after it was closed"));
         }
     }
 

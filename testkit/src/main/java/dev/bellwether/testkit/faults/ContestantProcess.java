@@ -1,6 +1,7 @@
 package dev.bellwether.testkit.faults;
 
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.servers.ProcessReaper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -67,12 +68,18 @@ final class ContestantProcess {
                 standing |= line.equals("standing");
                 closed |= line.equals("closed");
                 if (line.startsWith("fault ")) {
-                    faults.add(this + ": " + line.substring(6));
+                    faults.add(ofUs(line.substring(6)));
                 }
             }
         } catch (IOException e) {
             standing = false; // it was killed
         }
+    }
+
+    private String ofUs(String what) {
+        return what.startsWith(Never.MARK)
+                ? Never.mark(this + ": " + what.substring(Never.MARK.length()))
+                : this + ": " + what;
     }
 
     boolean isAlive() {
@@ -86,7 +93,7 @@ final class ContestantProcess {
     void awaitStanding() {
         Eventually.eventually(this + " stands: see " + arguments.terms(), PATIENCE, () -> {
             if (!isAlive()) {
-                throw new AssertionError(this + " has ended: " + end());
+                throw new AssertionError(Never.mark(this + " has ended: " + end()));
             }
             return standing;
         });
@@ -139,7 +146,7 @@ final class ContestantProcess {
             Thread.currentThread().interrupt();
         }
         if (!killed && !closed) {
-            faults.add(this + " ended by itself, " + end());
+            faults.add(Never.mark(this + " ended by itself, " + end()));
         }
         undertaker.destroy();
         forget("/dev/shm/faketime_shm_" + pid());

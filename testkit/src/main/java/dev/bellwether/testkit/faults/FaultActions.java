@@ -9,10 +9,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -31,6 +34,7 @@ final class FaultActions implements AutoCloseable {
     private final Path clock;
     private final Consumer<String> notes;
     private final ScheduledExecutorService operator = Executors.newSingleThreadScheduledExecutor(FaultActions::thread);
+    private final List<String> faults = new CopyOnWriteArrayList<>();
     private volatile String lastOrder = "was not given";
     private @Nullable Elections operators; // the operator's thread only
     private int steps;
@@ -181,27 +185,60 @@ final class FaultActions implements AutoCloseable {
 
     /** An operator waits for no answer of ours: the server may be away at the moment. */
     Undo standDown() {
-        operator.execute(this::order);
+        operator.execute(() -> order(new Orders()));
         return () -> {};
     }
 
     /** Orders anybody who is in the seat to stand down, twice in each lease, until that is ended. */
     Undo standDownAgainAndAgain() {
-        var orders = operator.scheduleWithFixedDelay(
-                this::order, 0, lease.dividedBy(2).toMillis(), TimeUnit.MILLISECONDS);
-        return () -> orders.cancel(false);
+        var orders = new Orders();
+        var schedule = operator.scheduleWithFixedDelay(
+                () -> order(orders), 0, lease.dividedBy(2).toMillis(), TimeUnit.MILLISECONDS);
+        return () -> {
+            schedule.cancel(false);
+            if (orders.neverFoundAnybody()) {
+                faults.add(orders.given + " orders to stand down found nobody there, and all were answered");
+            }
+        };
     }
 
-    private void order() {
+    private void order(Orders orders) {
+        orders.given.incrementAndGet();
         try {
             if (operators == null) {
                 operators = Elections.connect(environment.operatorsUri());
             }
-            lastOrder = operators.election(election).standDown() ? "found somebody there" : "found nobody there";
+            var found = operators.election(election).standDown();
+            orders.found |= found;
+            lastOrder = found ? "found somebody there" : "found nobody there";
         } catch (ElectionException e) {
+            orders.failed = true;
             lastOrder = "failed: " + e.getMessage();
+        } catch (RuntimeException e) { // which would end the schedule
+            orders.failed = true;
+            lastOrder = "failed: " + e;
+            faults.add("an order to stand down " + lastOrder);
         }
         notes.accept("operator: an order to stand down " + lastOrder);
+    }
+
+    /** What became of the orders of one fault. The operator's thread writes, the bench reads. */
+    private static final class Orders {
+        private static final int SEVERAL = 4;
+
+        private final AtomicInteger given = new AtomicInteger();
+        private volatile boolean found;
+        private volatile boolean failed;
+
+        /** The seat of a dead or frozen leader is not vacant for so long, and then another has it. */
+        private boolean neverFoundAnybody() {
+            return given.get() >= SEVERAL && !found && !failed;
+        }
+    }
+
+    /** Returns what orders have shown that must not be. */
+    List<String> faults() {
+        return faults;
     }
 
     /** Returns what became of the last order. */

@@ -4,6 +4,8 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -91,7 +93,7 @@ public final class FaultBench implements AutoCloseable {
     /**
      * Starts all, lets things go wrong as drawn from a seed, prints what was found, and complains of what must never
      * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed},
-     * and {@code -Dbellwether.bench.runs} times, each time with new candidates by the next seed. What each run has
+     * by default one for each day, and {@code -Dbellwether.bench.runs} times, each time with new candidates by the next seed. What each run has
      * found is added, as a line, to the file {@code -Dbellwether.bench.ledger}, if one is named. The processes look
      * every {@code -Dbellwether.bench.pause} microseconds whether they lead, 100 by default, which takes a tenth of a
      * processor for each.
@@ -105,7 +107,8 @@ public final class FaultBench implements AutoCloseable {
      */
     public static Findings run(BenchEnvironment environment, Setting setting) {
         var time = Duration.ofSeconds(Integer.getInteger("bellwether.bench.seconds", 10));
-        var seed = Long.getLong("bellwether.bench.seed", 1);
+        var seed = Long.getLong(
+                "bellwether.bench.seed", LocalDate.now(ZoneOffset.UTC).toEpochDay());
         var runs = Integer.getInteger("bellwether.bench.runs", 1);
         for (var i = 1; i < runs; i++) {
             run(environment, setting, time, seed + i);
@@ -116,6 +119,7 @@ public final class FaultBench implements AutoCloseable {
     static Findings run(BenchEnvironment environment, Setting setting, Duration time, long seed) {
         var least = environment.atLeast().in(time);
         try (var bench = new FaultBench(environment, setting)) {
+            bench.chronicle.note("seed " + seed);
             bench.startAll();
             var nemesis = new Nemesis(bench, seed);
             nemesis.run(time);
@@ -452,6 +456,7 @@ public final class FaultBench implements AutoCloseable {
             processes.stream().filter(ContestantProcess::isAlive).forEach(ContestantProcess::kill);
         }
         processes.forEach(process -> faults.addAll(process.faults()));
+        faults.addAll(actions.faults());
         var terms = terms();
         chronicle.merge(terms);
         return new Findings(environment.describe(), terms, faults, leader.isEmpty(), deeds, register, chronicle.file());

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -163,7 +164,10 @@ public final class Findings {
     public Findings requireSafe() {
         if (!faults.isEmpty()) {
             throw new AssertionError(faults.size() + " faults on " + where + ", see " + file.toAbsolutePath() + "\n"
-                    + String.join("\n", faults.subList(0, Math.min(10, faults.size()))));
+                    + faults.stream()
+                            .sorted(Comparator.comparing(fault -> !fault.startsWith(Never.MARK)))
+                            .limit(10)
+                            .collect(Collectors.joining("\n")));
         }
         return this;
     }

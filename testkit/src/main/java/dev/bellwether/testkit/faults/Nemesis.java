@@ -24,9 +24,13 @@ public final class Nemesis {
     private static final int AT_ONCE = 3;
     private static final int DECKS = 2;
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+    /** libfaketime looks once a second whether its clock is to step. */
+    private static final Duration LEAST_STEP = Duration.ofSeconds(2);
+
     private static final double LEADERS = 0.67;
 
     private final FaultBench bench;
+    private final Duration patience;
     private final Random random;
     private final Deque<BenchFault> deck = new ArrayDeque<>();
     private final List<Running> running = new ArrayList<>();
@@ -37,17 +41,19 @@ public final class Nemesis {
         private final int number;
         private final long untilNanos;
         private final FaultBench.Undo undo;
+        private final Duration patience;
         private @Nullable CompletableFuture<Void> restart;
 
-        private Running(BenchFault fault, int number, long untilNanos, FaultBench.Undo undo) {
+        private Running(BenchFault fault, int number, long untilNanos, FaultBench.Undo undo, Duration patience) {
             this.fault = fault;
             this.number = number;
             this.untilNanos = untilNanos;
             this.undo = undo;
+            this.patience = patience;
         }
 
         /** Ends it if that is due, and returns whether it is over. */
-        boolean isOver(long now, boolean atOnce) {
+        boolean isOver(long now) {
             var started = restart;
             if (started != null) {
                 if (started.isDone()) {
@@ -55,10 +61,10 @@ public final class Nemesis {
                 }
                 return started.isDone();
             }
-            if (untilNanos - now > 0 && !atOnce) {
+            if (untilNanos - now > 0) {
                 return false;
             }
-            if (!undo.isReady() && System.nanoTime() - untilNanos < PATIENCE.toNanos()) {
+            if (!undo.isReady() && System.nanoTime() - untilNanos < patience.toNanos()) {
                 return false;
             }
             if (fault.restartsServer()) {
@@ -73,6 +79,14 @@ public final class Nemesis {
             return true;
         }
 
+        /**
+         * Returns whether another should have led by now and has not. Until one does, nobody else is hurt: else nobody
+         * might get the chance.
+         */
+        boolean stillWaitsForAnother() {
+            return fault.waitsForAnother() && System.nanoTime() - untilNanos > 0 && !undo.isReady();
+        }
+
         boolean isOfServers() {
             return fault.victim() == BenchFault.Victim.SERVER
                     || fault.victim() == BenchFault.Victim.MORTAL_SERVER
@@ -82,65 +96,80 @@ public final class Nemesis {
 
     /** Nothing is done yet. */
     public Nemesis(FaultBench bench, long seed) {
+        this(bench, seed, PATIENCE);
+    }
+
+    Nemesis(FaultBench bench, long seed, Duration patience) {
         this.bench = bench;
+        this.patience = patience;
         random = new Random(seed);
     }
 
-    /** Lets things go wrong for so long; when it returns, nothing is wrong any more. */
+    /**
+     * Lets things go wrong for so long; when it returns, nothing is wrong any more. Nothing begins that would have to
+     * end before its time.
+     */
     public void run(Duration time) {
         var until = System.nanoTime() + time.toNanos();
         var next = System.nanoTime();
         while (System.nanoTime() - until < 0) {
             endThoseDue(System.nanoTime());
-            if (running.size() < AT_ONCE && System.nanoTime() - next > 0 && begin()) {
+            if (running.size() < AT_ONCE
+                    && System.nanoTime() - next > 0
+                    && running.stream().noneMatch(Running::stillWaitsForAnother)
+                    && begin(until)) {
                 next = System.nanoTime() + ofLeases(0.1, 0.6).toNanos();
             }
             Eventually.throughout("a while", Duration.ofMillis(10), () -> true);
         }
         while (!running.isEmpty()) {
-            running.removeIf(one -> one.isOver(System.nanoTime(), true));
+            endThoseDue(System.nanoTime());
             Eventually.throughout("a while", Duration.ofMillis(10), () -> true);
         }
     }
 
     private void endThoseDue(long now) {
-        running.removeIf(one -> one.isOver(now, false));
+        running.removeIf(one -> one.isOver(now));
     }
 
     /**
-     * Begins the next of the deck for which there is a victim at the moment; of a new deck beside it, if there is none.
-     * Returns whether there was one.
+     * Begins the next of the deck for which there are a victim at the moment and enough time; of a new deck beside it,
+     * if there is none. Returns whether there was one.
      */
-    private boolean begin() {
+    private boolean begin(long untilNanos) {
         if (deck.isEmpty()) {
             shuffle();
         }
-        if (beginOneOfDeck()) {
+        if (beginOneOfDeck(untilNanos)) {
             return true;
         }
         if (deck.size() < DECKS * BenchFault.values().length) {
             shuffle();
-            return beginOneOfDeck();
+            return beginOneOfDeck(untilNanos);
         }
         return false;
     }
 
-    private boolean beginOneOfDeck() {
+    private boolean beginOneOfDeck(long untilNanos) {
         for (var left = deck.size(); left > 0; left--) {
             var fault = deck.removeFirst();
-            var number = victim(fault);
-            if (number.isPresent()) {
-                begin(fault, number.getAsInt());
-                return true;
+            var time = time(fault);
+            if (System.nanoTime() + time.toNanos() - untilNanos < 0) {
+                var number = victim(fault);
+                if (number.isPresent()) {
+                    begin(fault, number.getAsInt(), time);
+                    return true;
+                }
             }
             deck.addLast(fault); // later
         }
         return false;
     }
 
-    private void begin(BenchFault fault, int number) {
-        var time = time(fault);
-        running.add(new Running(fault, number, System.nanoTime() + time.toNanos(), bench.begin(fault, number, time)));
+    /** Begins this, whatever else is going on. */
+    void begin(BenchFault fault, int number, Duration time) {
+        running.add(new Running(
+                fault, number, System.nanoTime() + time.toNanos(), bench.begin(fault, number, time), patience));
         begun++;
     }
 
@@ -216,6 +245,10 @@ public final class Nemesis {
             case FREEZE_BRIEFLY -> ofLeases(0.1, 0.5);
             case FREEZE, ORDERS_TO_DEAD, ORDERS_TO_FROZEN -> ofLeases(1.2, 2.2);
             case CUT, CUT_REQUESTS, CUT_ANSWERS, CUT_ONE_SERVER, CUT_ONE_CONNECTION -> ofLeases(0.3, 2.2);
+            case STEP_CLOCK -> {
+                var time = ofLeases(0.4, 1.6);
+                yield time.compareTo(LEAST_STEP) < 0 ? LEAST_STEP : time;
+            }
             default -> ofLeases(0.4, 1.6);
         };
     }

@@ -88,11 +88,6 @@ final class FaultProfile {
         return !calm && faults.contains(fault);
     }
 
-    /** Whether wall clocks may be set in this world, or may have been. */
-    boolean setsClocks() {
-        return faults.contains(Fault.CLOCK_JUMP);
-    }
-
     /** Ends the storm: from here on messages arrive within the usual time, and nothing is held up. */
     void calm() {
         calm = true;

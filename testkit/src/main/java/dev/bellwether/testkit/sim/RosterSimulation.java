@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +52,7 @@ public final class RosterSimulation {
         var last = one == null ? Long.getLong(Simulation.SEEDS, seeds) : first;
         var next = new AtomicLong(first);
         var found = new AtomicReference<@Nullable Violation>();
+        var worlds = new AtomicLong();
         var micros = new AtomicLong();
         var mandates = new AtomicLong();
         var events = new AtomicLong();
@@ -60,11 +62,12 @@ public final class RosterSimulation {
             threads[i] = new Thread(
                     () -> {
                         for (var seed = next.getAndIncrement(); seed <= last; seed = next.getAndIncrement()) {
-                            var world = new RosterWorld(seed, mode, false);
-                            var violation = world.run();
-                            micros.addAndGet(world.agenda().now() / 1_000);
-                            mandates.addAndGet(world.mandates());
-                            events.addAndGet(world.agenda().entered());
+                            var violation = live(seed, false, world -> {
+                                worlds.incrementAndGet();
+                                micros.addAndGet(world.agenda().now() / 1_000);
+                                mandates.addAndGet(world.mandates());
+                                events.addAndGet(world.agenda().entered());
+                            });
                             if (violation != null) {
                                 found.accumulateAndGet(
                                         violation, (a, b) -> a == null || (b != null && b.seed() < a.seed()) ? b : a);
@@ -88,7 +91,7 @@ public final class RosterSimulation {
             throw replay(violation.seed()).orElse(violation);
         }
         return new Report(
-                last - first + 1,
+                worlds.get(),
                 Duration.ofNanos(micros.get()).multipliedBy(1_000),
                 Duration.ofNanos(System.nanoTime() - began),
                 mandates.get(),
@@ -97,6 +100,17 @@ public final class RosterSimulation {
 
     /** Runs one seed, with a trace. Returns what was wrong, if anything was. */
     public Optional<Violation> replay(long seed) {
-        return Optional.ofNullable(new RosterWorld(seed, mode, true).run());
+        return Optional.ofNullable(live(seed, true, world -> {}));
+    }
+
+    private @Nullable Violation live(long seed, boolean traced, Consumer<RosterWorld> ended) {
+        try {
+            var world = new RosterWorld(seed, mode, traced);
+            var violation = world.run();
+            ended.accept(world);
+            return violation;
+        } catch (Throwable e) {
+            return Violation.ofAWorldThatCannotRun(seed, e);
+        }
     }
 }

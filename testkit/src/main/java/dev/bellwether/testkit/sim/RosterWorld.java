@@ -41,6 +41,7 @@ final class RosterWorld {
     private final double throwing;
     private final double lostClaims;
     private final long[] topToken;
+    private final @Nullable RosterMember[] topHolder;
     private final long[] vacantSince;
     private final boolean[][] led;
     private long tokensFrom;
@@ -62,6 +63,7 @@ final class RosterWorld {
         partitions = random.nextInt(1, 4);
         roles = random.nextInt(1, 2 * partitions + 1);
         topToken = new long[partitions];
+        topHolder = new RosterMember[partitions];
         vacantSince = new long[partitions];
         led = new boolean[64][partitions];
         // nothing is hurt: members come and go in order, at work for nearly as long as they may, and now and then a
@@ -205,6 +207,15 @@ final class RosterWorld {
 
     @Nullable
     Violation run() {
+        try {
+            live();
+        } catch (Throwable e) {
+            violate(Violation.RUNS, String.valueOf(e), e);
+        }
+        return violation;
+    }
+
+    private void live() {
         var first = random.nextInt(1, 4);
         for (var i = 0; i < first; i++) {
             join();
@@ -234,7 +245,6 @@ final class RosterWorld {
                 require(member.toldOfNothing(), "events are paired", member.name() + " was not told of the end");
             }
         }
-        return violation;
     }
 
     private void pass(long nanos) {
@@ -493,13 +503,15 @@ final class RosterWorld {
         led[index % led.length][partition] = leads;
         if (leads && mode == RosterMode.EXCLUSIVE && agenda.now() >= tokensFrom) {
             var token = mandate.get().token();
-            if (token < topToken[partition]) {
+            var own = topHolder[partition] == member;
+            if (token < topToken[partition] || (token == topToken[partition] && !own)) {
                 violate(
                         "tokens rise",
                         member.name() + " leads under " + token + ", after " + topToken[partition],
                         null);
             }
             topToken[partition] = token;
+            topHolder[partition] = member;
         }
         return leads;
     }

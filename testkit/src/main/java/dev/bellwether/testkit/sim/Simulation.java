@@ -196,7 +196,8 @@ public final class Simulation {
 
     /**
      * Runs all seeds, and returns when the last world has ended. May be called again: the same seeds are the same
-     * worlds. If the thread is interrupted, it stays interrupted, and no further world begins.
+     * worlds. If the thread is interrupted, it stays interrupted, and no further world begins; the report counts the
+     * worlds that have ended.
      *
      * @throws Violation for the lowest seed found in whose world something was wrong
      */
@@ -236,7 +237,7 @@ public final class Simulation {
         if (violation != null) {
             throw replay(violation.seed()).orElse(violation);
         }
-        return tally.report(last - first + 1, Duration.ofNanos(System.nanoTime() - began));
+        return tally.report(Duration.ofNanos(System.nanoTime() - began));
     }
 
     /** Runs one seed, with a trace. Returns what was wrong, if anything was. */
@@ -245,10 +246,14 @@ public final class Simulation {
     }
 
     private @Nullable Violation live(long seed, boolean traced, Tally tally) {
-        var world = new World(seed, this, traced);
-        var violation = world.run();
-        tally.add(world);
-        return violation;
+        try {
+            var world = new World(seed, this, traced);
+            var violation = world.run();
+            tally.add(world);
+            return violation;
+        } catch (Throwable e) {
+            return Violation.ofAWorldThatCannotRun(seed, e);
+        }
     }
 
     // ---------------------------------------------------------------- for the world
@@ -311,19 +316,25 @@ public final class Simulation {
 
     /** Adds up what the worlds did. Thread-safe. */
     private static final class Tally {
+        private final AtomicLong worlds = new AtomicLong();
         private final AtomicLong nanos = new AtomicLong();
         private final AtomicLong mandates = new AtomicLong();
         private final AtomicLong events = new AtomicLong();
 
         private void add(World world) {
+            worlds.incrementAndGet();
             nanos.addAndGet(world.agenda().now() / 1_000); // in microseconds: a million worlds would overflow
             mandates.addAndGet(world.invariants().mandates());
             events.addAndGet(world.agenda().entered());
         }
 
-        private Report report(long worlds, Duration real) {
+        private Report report(Duration real) {
             return new Report(
-                    worlds, Duration.ofNanos(nanos.get()).multipliedBy(1_000), real, mandates.get(), events.get());
+                    worlds.get(),
+                    Duration.ofNanos(nanos.get()).multipliedBy(1_000),
+                    real,
+                    mandates.get(),
+                    events.get());
         }
     }
 }

@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
  * again.
  */
 public final class Violation extends AssertionError {
+    /** What does not hold if anything is thrown that no check has caught. */
+    static final String RUNS = "the simulation runs";
+
     private static final long serialVersionUID = 1;
 
     private final long seed;
@@ -35,6 +38,11 @@ public final class Violation extends AssertionError {
                 cause);
         this.seed = seed;
         this.invariant = invariant;
+    }
+
+    /** What ended a world, or kept it from beginning, without an invariant that was broken. */
+    static Violation ofAWorldThatCannotRun(long seed, Throwable cause) {
+        return new Violation(seed, RUNS, String.valueOf(cause), "could not be made", List.of(), 0, cause);
     }
 
     /** Returns the seed of the world. */

@@ -73,8 +73,8 @@ final class World {
     Violation run() {
         try {
             new WorldRun(this, settings).live();
-        } catch (RuntimeException e) {
-            violate("the simulation runs", String.valueOf(e), e);
+        } catch (Throwable e) {
+            violate(Violation.RUNS, String.valueOf(e), e);
         } finally {
             crew.close();
         }

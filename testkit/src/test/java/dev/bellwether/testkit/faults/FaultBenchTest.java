@@ -3,8 +3,12 @@ package dev.bellwether.testkit.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What a bench asks of itself, shown by a candidate that needs no server, since it stands alone. */
@@ -93,6 +97,60 @@ class FaultBenchTest {
         }
     }
 
+    /** It leads, and its process ends when it is told to leave, before it has left. */
+    static final class Ends implements Contestant.Maker {
+        @Override
+        public Contestant stand(Contestant.Orders orders) {
+            var standing = new Standing(System.nanoTime());
+            return new Contestant() {
+                @Override
+                public boolean isLeader() {
+                    return standing.isLeader();
+                }
+
+                @Override
+                public long token() {
+                    return standing.token();
+                }
+
+                @Override
+                public void close() {
+                    Runtime.getRuntime().halt(3);
+                }
+            };
+        }
+    }
+
+    /** The first of them leads, and no other. */
+    static final class OneOnly implements Contestant.Maker {
+        @Override
+        public Contestant stand(Contestant.Orders orders) {
+            var standing = new Standing(System.nanoTime());
+            if (!orders.candidate().equals("ann")) {
+                standing.close();
+            }
+            return standing;
+        }
+    }
+
+    /** Places for some. */
+    private record Rooms(int places) implements BenchEnvironment {
+        @Override
+        public String describe() {
+            return "nothing";
+        }
+
+        @Override
+        public String uri(int place) {
+            return operatorsUri();
+        }
+
+        @Override
+        public String operatorsUri() {
+            return "memory:bench";
+        }
+    }
+
     /** A place for one. */
     private record Room(Least atLeast) implements BenchEnvironment {
         @Override
@@ -143,7 +201,56 @@ class FaultBenchTest {
             assertThat(bench.end().faults())
                     .singleElement()
                     .asString()
+                    .startsWith("NEVER: ")
                     .contains("it leads a lease after it was closed");
+        }
+    }
+
+    @Test
+    void aProcessThatEndsByItselfIsFound() {
+        var setting = Setting.of("ends", LEASE).with(Ends.class);
+        try (var bench = new FaultBench(new Room(new BenchEnvironment.Least(0, 0)), setting)) {
+            bench.startAll();
+            assertThat(bench.end().faults())
+                    .singleElement()
+                    .asString()
+                    .startsWith("NEVER: ")
+                    .contains("ended by itself, with code 3");
+        }
+    }
+
+    @Test
+    void nothingIsBegunWhileAnotherMustLeadAndTimeIsUp() throws IOException {
+        var folder = Setting.of("one-only", LEASE).folder();
+        var setting = new Setting(OneOnly.class, LEASE, folder, Optional.empty());
+        var patience = LEASE.multipliedBy(8);
+        try (var bench = new FaultBench(new Rooms(3), setting)) {
+            bench.startAll();
+            var nemesis = new Nemesis(bench, 1, patience);
+            nemesis.begin(BenchFault.ORDERS_TO_FROZEN, 0, Duration.ZERO);
+            nemesis.run(LEASE.multipliedBy(4));
+            assertThat(bench.end().faults())
+                    .anySatisfy(fault -> assertThat(fault).contains("nobody else led"));
+        }
+        var done = Files.readAllLines(folder.resolve("history.txt")).stream()
+                .filter(line -> line.contains("begin: ") || line.contains("end:   "))
+                .toList();
+        assertThat(done.get(0)).contains("begin: orders to frozen");
+        assertThat(done.get(1)).contains("end:   orders to frozen");
+    }
+
+    @Test
+    void ordersThatNeverFindAnybodyAreFound() {
+        var setting = Setting.of("not-found", LEASE).with(OneOnly.class);
+        try (var bench = new FaultBench(new Rooms(2), setting)) {
+            bench.startAll(); // in no election that the operator can see
+            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 1, LEASE);
+            Eventually.throughout("orders are given", LEASE.multipliedBy(4), () -> true);
+            orders.run();
+            assertThat(bench.end().faults())
+                    .singleElement()
+                    .asString()
+                    .contains("orders to stand down found nobody there");
         }
     }
 
