@@ -245,7 +245,7 @@ final class BatchExecutor {
             serveGroup(group);
             return null;
         } catch (SQLException e) {
-            if (SqlErrors.isOfOneRow(e)) {
+            if (SqlErrors.isOfOneRow(e) || e instanceof SeatTable.LockedRow) {
                 return serveEachAlone(group, e);
             }
             var meaning = faults.inOperation(e);
@@ -258,10 +258,14 @@ final class BatchExecutor {
     }
 
     /**
-     * A row that is not as we write it fails the statement that it is in. Anybody who asked for the others must not
-     * suffer.
+     * A row that is not as we write it fails the statement that it is in, and one of which another has locked the place
+     * in an index fails its transaction. Anybody who asked for the others must not suffer, nor wait for many of them.
      */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
+        if (group.size() == 1 && error instanceof SeatTable.LockedRow locked) {
+            fail(group, new UnavailableException(String.valueOf(locked.getMessage()), locked));
+            return null;
+        }
         if (group.size() == 1) {
             var election = group.get(0).election();
             var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
@@ -274,8 +278,13 @@ final class BatchExecutor {
             return null;
         }
         UnavailableException outOfReach = null;
+        var untilNanos = System.nanoTime() + shortest(group).toNanos();
         for (var request : group) {
-            outOfReach = serve(List.of(request), outOfReach);
+            if (error instanceof SeatTable.LockedRow && System.nanoTime() - untilNanos > 0) {
+                fail(List.of(request), new UnavailableException(source + " was busy with rows that others have locked"));
+            } else {
+                outOfReach = serve(List.of(request), outOfReach);
+            }
         }
         return outOfReach;
     }
