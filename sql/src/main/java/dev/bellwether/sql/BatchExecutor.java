@@ -281,7 +281,9 @@ final class BatchExecutor {
         var untilNanos = System.nanoTime() + shortest(group).toNanos();
         for (var request : group) {
             if (error instanceof SeatTable.LockedRow && System.nanoTime() - untilNanos > 0) {
-                fail(List.of(request), new UnavailableException(source + " was busy with rows that others have locked"));
+                fail(
+                        List.of(request),
+                        new UnavailableException(source + " was busy with rows that others have locked"));
             } else {
                 outOfReach = serve(List.of(request), outOfReach);
             }
@@ -411,13 +413,7 @@ final class BatchExecutor {
     private void release(List<Request.Release> releases) throws SQLException {
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
-            SeatTable.Outcome outcome;
-            try {
-                outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
-            } catch (SQLException e) {
-                claims.forEach(claim -> presences.leave(claim, System.nanoTime())); // a claim may have listed it again
-                throw e;
-            }
+            var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
             claims.forEach(presences::struck);
             tell(outcome);
             round.forEach(release -> {
@@ -485,8 +481,14 @@ final class BatchExecutor {
         }
     }
 
-    private static void fail(List<? extends Request<?>> group, Exception meaning) {
-        group.forEach(request -> request.answer().completeExceptionally(meaning));
+    /** Tells those who have no answer yet. One that has left is struck off: a claim may have listed it again. */
+    void fail(List<? extends Request<?>> group, Throwable meaning) {
+        for (var request : group) {
+            request.answer().completeExceptionally(meaning);
+            if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
+                presences.leave(release.claim(), System.nanoTime());
+            }
+        }
     }
 
     private static <R> List<R> only(List<Request<?>> group, Class<R> kind) {

@@ -223,12 +223,17 @@ class GuardTest {
                     .hasMessageContaining("another transaction has locked the row of \"" + held + '"');
             assertThat(beside.join().granted()).isTrue();
             if (exists) {
-                assertThat(isUnlocked(other, held)).as("no session of ours waits on").isTrue();
+                assertThat(isUnlocked(other, held))
+                        .as("no session of ours waits on")
+                        .isTrue();
             }
             guarded.rollback();
             guarded.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             requireRefused(guarded, refused);
-            assertThat(store.acquire(claim(held, "second")).toCompletableFuture().join().granted())
+            assertThat(store.acquire(claim(held, "second"))
+                            .toCompletableFuture()
+                            .join()
+                            .granted())
                     .isTrue();
             guarded.rollback();
         }
