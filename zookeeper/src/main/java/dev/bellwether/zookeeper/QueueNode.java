@@ -54,6 +54,9 @@ final class QueueNode {
         /** The servers did not do what we asked; returns whether that is here to stay. */
         boolean refused(Throwable error);
 
+        /** What we wanted to write was not written; this follows. */
+        void unwritten(Throwable error, String therefore);
+
         /**
          * We have nothing there; or we have lost sight of it, and it goes with its session.
          *
@@ -145,7 +148,7 @@ final class QueueNode {
         NodeRequests.then(loop, nodes.requests().write(mine.path(), shown.text(), -1), (written, error) -> {
             if (error != null && mine.equals(node)) {
                 unshown = true; // tried again with the next proof
-                owner.refused(error);
+                owner.unwritten(error, "What it shows is not up to date");
             }
         });
     }

@@ -46,7 +46,8 @@ class OrphansTest {
 
     private Optional<String> found(SeatSession session, long owner) throws Exception {
         return OwnNode.takeOne(
-                owner, Orphans.find(new ElectionNodes(session, path), owner, data).get(60, TimeUnit.SECONDS));
+                owner,
+                Orphans.find(new ElectionNodes(session, path), owner, data).get(60, TimeUnit.SECONDS));
     }
 
     private String create(String id) throws Exception {
