@@ -23,7 +23,7 @@ final class Orphans {
 
     private Orphans() {}
 
-    /** Returns the paths of such nodes; fails if it cannot be told. Who goes on takes one of them. */
+    /** Returns the paths of such nodes; fails if it cannot be told. The caller takes one of them. */
     static CompletableFuture<List<String>> find(ElectionNodes nodes, long owner, NodeData data) {
         var session = nodes.session();
         var breaks = session.state().breaks();

@@ -433,7 +433,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         if (refusal.isPresent() && !writeRefused) {
             writeRefused = true;
             log.warn(
-                    "Candidacy {} in \"{}\" may not write: {}. {}. It stands and leads all the same",
+                    "Candidacy {} in \"{}\" may not write: {}. {}. It stands and leads anyway",
                     standing.candidate(),
                     standing.election(),
                     refusal.get().getMessage(),
