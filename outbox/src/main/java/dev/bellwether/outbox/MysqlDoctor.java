@@ -138,14 +138,19 @@ final class MysqlDoctor {
 
     private void durability() throws SQLException {
         var flush = number("SELECT @@innodb_flush_log_at_trx_commit");
-        if (flush == 1) {
-            well("commits are durable");
-        } else {
-            warn(
-                    "innodb_flush_log_at_trx_commit is " + flush,
-                    "set it to 1: otherwise a crash of the database loses messages that were committed");
+        var logged = number("SELECT @@log_bin") == 1;
+        var sync = number("SELECT @@GLOBAL.sync_binlog");
+        var lost = "set it to 1: otherwise a crash of the database loses messages that were committed";
+        if (flush != 1) {
+            warn("innodb_flush_log_at_trx_commit is " + flush, lost);
         }
-        if (number("SELECT @@log_bin") == 0) {
+        if (logged && sync != 1) { // then InnoDB leaves the flush at commit to the binary log
+            warn("sync_binlog is " + sync, lost);
+        }
+        if (flush == 1 && (!logged || sync == 1)) {
+            well("commits are durable");
+        }
+        if (!logged) {
             warn(
                     "there is no binary log, so rows are shown before their commit is durable: a crash of the database"
                             + " may undo transactions whose messages were published",

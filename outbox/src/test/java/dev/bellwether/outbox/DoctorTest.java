@@ -99,11 +99,14 @@ class DoctorTest {
     @EnumSource(
             value = Kind.class,
             names = {"MARIADB", "MYSQL"})
-    void aServerWithoutABinaryLogIsAWarning(Kind kind) throws Exception {
+    void aServerWithoutABinaryLogOrThatDoesNotSyncItIsAWarning(Kind kind) throws Exception {
         var uri = MysqlFamilyServer.shared(kind).uri();
         try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
-            assertThat(warnings(uri, stage.table).stream().anyMatch(what -> what.contains("no binary log")))
+            var warnings = warnings(uri, stage.table);
+            assertThat(warnings.stream().anyMatch(what -> what.contains("no binary log")))
                     .isEqualTo(kind == Kind.MARIADB);
+            assertThat(warnings.stream().anyMatch(what -> what.contains("sync_binlog is 0")))
+                    .isEqualTo(kind == Kind.MYSQL);
         }
     }
 

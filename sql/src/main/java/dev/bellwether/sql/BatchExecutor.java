@@ -245,7 +245,7 @@ final class BatchExecutor {
             serveGroup(group);
             return null;
         } catch (SQLException e) {
-            if (SqlErrors.isOfOneRow(e)) {
+            if (SqlErrors.isOfOneRow(e) || e instanceof SeatTable.LockedRow) {
                 return serveEachAlone(group, e);
             }
             var meaning = faults.inOperation(e);
@@ -258,10 +258,14 @@ final class BatchExecutor {
     }
 
     /**
-     * A row that is not as we write it fails the statement that it is in. Anybody who asked for the others must not
-     * suffer.
+     * A row that is not as we write it fails the statement that it is in, and one of which another has locked the place
+     * in an index fails its transaction. Anybody who asked for the others must not suffer, nor wait for many of them.
      */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
+        if (group.size() == 1 && error instanceof SeatTable.LockedRow locked) {
+            fail(group, new UnavailableException(String.valueOf(locked.getMessage()), locked));
+            return null;
+        }
         if (group.size() == 1) {
             var election = group.get(0).election();
             var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
@@ -274,8 +278,15 @@ final class BatchExecutor {
             return null;
         }
         UnavailableException outOfReach = null;
+        var untilNanos = System.nanoTime() + shortest(group).toNanos();
         for (var request : group) {
-            outOfReach = serve(List.of(request), outOfReach);
+            if (error instanceof SeatTable.LockedRow && System.nanoTime() - untilNanos > 0) {
+                fail(
+                        List.of(request),
+                        new UnavailableException(source + " was busy with rows that others have locked"));
+            } else {
+                outOfReach = serve(List.of(request), outOfReach);
+            }
         }
         return outOfReach;
     }
@@ -402,13 +413,7 @@ final class BatchExecutor {
     private void release(List<Request.Release> releases) throws SQLException {
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
-            SeatTable.Outcome outcome;
-            try {
-                outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
-            } catch (SQLException e) {
-                claims.forEach(claim -> presences.leave(claim, System.nanoTime())); // a claim may have listed it again
-                throw e;
-            }
+            var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
             claims.forEach(presences::struck);
             tell(outcome);
             round.forEach(release -> {
@@ -476,8 +481,14 @@ final class BatchExecutor {
         }
     }
 
-    private static void fail(List<? extends Request<?>> group, Exception meaning) {
-        group.forEach(request -> request.answer().completeExceptionally(meaning));
+    /** Tells those who have no answer yet. One that has left is struck off: a claim may have listed it again. */
+    void fail(List<? extends Request<?>> group, Throwable meaning) {
+        for (var request : group) {
+            request.answer().completeExceptionally(meaning);
+            if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
+                presences.leave(release.claim(), System.nanoTime());
+            }
+        }
     }
 
     private static <R> List<R> only(List<Request<?>> group, Class<R> kind) {

@@ -72,23 +72,30 @@ enum Dialect {
          * server waits for the next statement of a connection that it has not heard of. It waits for seconds only while
          * a transaction of ours is open, anybody who opened the connection; before and after, for as long as it was
          * told to. (MariaDB has idle_transaction_timeout, which goes before, where it is set. MySQL has not.)
+         *
+         * We skip rows that others have locked, but not a gap of an index, which a guard that was refused keeps until
+         * its transaction ends. A statement that waits there holds up all others, so it waits for a second only.
          */
         @Override
         void begin(Connection connection) throws SQLException {
-            execute(connection, "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5");
+            execute(
+                    connection,
+                    "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5,"
+                            + " @bellwether_lock = @@SESSION.innodb_lock_wait_timeout,"
+                            + " SESSION innodb_lock_wait_timeout = 1");
             super.begin(connection);
         }
 
         @Override
         void commit(Connection connection) throws SQLException {
             super.commit(connection);
-            execute(connection, WAIT_AS_BEFORE);
+            execute(connection, WAITS_AS_BEFORE);
         }
 
         @Override
         void rollback(Connection connection) throws SQLException {
             super.rollback(connection);
-            execute(connection, WAIT_AS_BEFORE);
+            execute(connection, WAITS_AS_BEFORE);
         }
 
         @Override
@@ -237,8 +244,10 @@ enum Dialect {
         }
     };
 
-    private static final String WAIT_AS_BEFORE =
-            "SET SESSION wait_timeout = COALESCE(@bellwether_wait, @@SESSION.wait_timeout), @bellwether_wait = NULL";
+    private static final String WAITS_AS_BEFORE =
+            "SET SESSION wait_timeout = COALESCE(@bellwether_wait, @@SESSION.wait_timeout), @bellwether_wait = NULL,"
+                    + " SESSION innodb_lock_wait_timeout = COALESCE(@bellwether_lock,"
+                    + " @@SESSION.innodb_lock_wait_timeout), @bellwether_lock = NULL";
 
     private static void execute(Connection connection, String sql) throws SQLException {
         try (var statement = connection.createStatement()) {

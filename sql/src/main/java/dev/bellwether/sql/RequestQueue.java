@@ -151,7 +151,7 @@ final class RequestQueue {
                 executor.lookAround();
             } catch (RuntimeException | Error e) {
                 log.error("a fault in the elections on {}", source, e);
-                batch.forEach(queued -> queued.request().answer().completeExceptionally(e));
+                executor.fail(batch.stream().map(Queued::request).toList(), e);
             }
             if (!batch.isEmpty() && breatherNanos > 0) {
                 LockSupport.parkNanos(breatherNanos);

@@ -283,7 +283,7 @@ class SeatTable {
             var row =
                     select(connection, List.of(election), dialect.lockToRenew()).get(election);
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
-                throw new LockedRow(election);
+                throw new LockedRow(election, null);
             }
             if (row != null && concerns(order, row)) {
                 update(connection, sql(order), election);
@@ -302,7 +302,7 @@ class SeatTable {
             var row =
                     select(connection, List.of(election), dialect.lockToRenew()).get(election);
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
-                throw new LockedRow(election);
+                throw new LockedRow(election, null);
             }
             if (row != null
                     && row.isHeld()
@@ -385,12 +385,17 @@ class SeatTable {
         return e instanceof LockedRow || dialect.isBusy(e);
     }
 
-    /** Somebody else has locked the row. */
-    private static final class LockedRow extends SQLTransientException {
+    /** Somebody else has locked the row, or the place for it in an index. */
+    static final class LockedRow extends SQLTransientException {
         private static final long serialVersionUID = 1;
 
-        private LockedRow(String election) {
-            super("another transaction has locked the row of \"" + election + "\"");
+        private LockedRow(String election, @Nullable SQLException cause) {
+            super("another transaction has locked the row of \"" + election + "\", perhaps under a guard", cause);
+        }
+
+        /** Returns what an error of a statement about this row alone means. */
+        private static SQLException or(String election, SQLException e) {
+            return SqlErrors.isLockWait(e) ? new LockedRow(election, e) : e;
         }
     }
 
@@ -430,10 +435,10 @@ class SeatTable {
 
     private void insertRow(Connection connection, String election) throws SQLException {
         try {
-            update(connection, dialect.insertRow(), election);
+            transact(connection, () -> update(connection, dialect.insertRow(), election));
         } catch (SQLException e) {
             if (e.getSQLState() == null || !e.getSQLState().startsWith("23")) {
-                throw e;
+                throw LockedRow.or(election, e);
             }
             // somebody else made it at the same time, which not every database takes for success
         }
@@ -458,6 +463,8 @@ class SeatTable {
                 throw new SQLDataException(
                         "the token of \"" + claim.election() + "\" has reached the largest possible number", "22003");
             }
+        } catch (SQLException e) {
+            throw LockedRow.or(claim.election(), e);
         }
     }
 

@@ -27,6 +27,7 @@ final class SqlDoctor {
     private static final String POOLER = "pooler";
     private static final String CLOCKS = "clocks";
     private static final long NEVER_MILLIS = Duration.ofHours(1).toMillis();
+    private static final Set<String> NUMBERS = Set.of("innodb_flush_log_at_trx_commit", "sync_binlog");
     private static final Set<String> NETWORK_FILES =
             Set.of("nfs", "nfs4", "cifs", "smb", "smb2", "smbfs", "fuse.sshfs", "9p", "ceph", "glusterfs");
 
@@ -226,12 +227,20 @@ final class SqlDoctor {
 
     private void mariadb() throws SQLException {
         var flush = variable("innodb_flush_log_at_trx_commit").orElse("1");
+        var sync = variable("sync_binlog").orElse("1");
         if (!flush.equals("1")) {
             findings.add(error(
                     DURABILITY,
                     "innodb_flush_log_at_trx_commit is " + flush
                             + ": when the server's machine crashes, tokens and leases of the last second are lost",
                     "set innodb_flush_log_at_trx_commit = 1"));
+        } else if (variable("log_bin").filter("ON"::equals).isPresent() && !sync.equals("1")) {
+            findings.add(error(
+                    DURABILITY,
+                    "sync_binlog is " + sync
+                            + ": with a binary log InnoDB does not flush at commit, so when the server's machine"
+                            + " crashes, the last tokens and leases are lost",
+                    "set sync_binlog = 1"));
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
         }
@@ -366,7 +375,7 @@ final class SqlDoctor {
         try {
             return Optional.of(text("SELECT @@GLOBAL." + name)).map(value -> switch (value) {
                 case "1", "0" ->
-                    name.startsWith("innodb") || name.endsWith("timeout") ? value : value.equals("1") ? "ON" : "OFF";
+                    NUMBERS.contains(name) || name.endsWith("timeout") ? value : value.equals("1") ? "ON" : "OFF";
                 default -> value;
             });
         } catch (SQLException unknown) {

@@ -23,6 +23,7 @@ final class SqlErrors {
     private static final int MARIADB_COLUMN_DENIED = 1143;
     private static final int MARIADB_DATABASE_DENIED = 1044;
     private static final int MARIADB_NO_DATABASE = 1049;
+    private static final int MARIADB_LOCK_WAIT = 1205;
 
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,253}");
 
@@ -125,6 +126,11 @@ final class SqlErrors {
     static boolean isOfOneRow(SQLException e) {
         var state = e.getSQLState() == null ? "" : e.getSQLState();
         return state.startsWith("22") || state.startsWith("23");
+    }
+
+    /** Returns whether MariaDB or MySQL has ended the wait for a lock. */
+    static boolean isLockWait(SQLException e) {
+        return e.getErrorCode() == MARIADB_LOCK_WAIT;
     }
 
     /**

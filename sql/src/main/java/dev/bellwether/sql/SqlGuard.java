@@ -18,6 +18,9 @@ import java.sql.SQLException;
  * <p>Keep guarded transactions short: the successor waits for them. On PostgreSQL, MariaDB and MySQL the leader's
  * renewals go on meanwhile; on H2 and SQLite they wait too, so that a guarded transaction that outlasts the lease costs
  * the mandate.
+ *
+ * <p>End a transaction that was refused at once. On MariaDB and MySQL it keeps a gap of an index locked, unless it is
+ * READ COMMITTED, and one other election gets no leader meanwhile.
  */
 public final class SqlGuard {
     private final SqlConfig config;
@@ -60,8 +63,8 @@ public final class SqlGuard {
 
     /**
      * Returns a condition for a statement of yours, such as {@code UPDATE … WHERE id = ? AND } this, which then does
-     * what {@link #check} does, except for asking the mandate itself. A statement that changes no row was refused. It
-     * has two parameters, the election's name and the token: see {@link #bind}.
+     * what {@link #check} does, except for asking the mandate itself. A statement that changes no row was refused: roll
+     * back. It has two parameters, the election's name and the token: see {@link #bind}.
      */
     public String condition(Connection connection) throws SQLException {
         var dialect = Dialect.of(connection);

@@ -30,6 +30,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The guard on each database, against the store itself: mandates here believe for ever that they are valid. */
@@ -186,6 +187,79 @@ class GuardTest {
         }
     }
 
+    /** Where it is, and whether the election before it has a row. */
+    static Stream<Arguments> refusals() {
+        var mariadb = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri();
+        return Stream.of(
+                Arguments.of(mariadb, true),
+                Arguments.of(mariadb, false),
+                Arguments.of(MysqlFamilyServer.shared(Kind.MYSQL).uri(), true));
+    }
+
+    /**
+     * InnoDB locks the gap in which a refused guard has looked, and the next token of the election before it goes into
+     * that; so does the first row of an election whose name is between.
+     */
+    @ParameterizedTest
+    @MethodSource("refusals")
+    void aRefusedGuardHoldsUpOneElectionAtMostAndNoOtherForLong(String uri, boolean exists) throws Exception {
+        open(uri);
+        var refused = election + "-b";
+        acquire(claim(refused, "second"));
+        var held = election + "-a";
+        if (exists) {
+            var before = claim(held, "first");
+            acquire(before);
+            store.release(before).toCompletableFuture().join();
+        }
+        try (var guarded = transaction(uri);
+                var other = transaction(uri)) {
+            requireRefused(guarded, refused);
+            store.acquire(claim(held, "first")); // while it is under way, the others come in
+            var stuck = store.acquire(claim(held, "second")).toCompletableFuture();
+            var beside = store.acquire(claim(election + "-c", "second")).toCompletableFuture();
+            assertThatThrownBy(stuck::join)
+                    .hasCauseInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("another transaction has locked the row of \"" + held + '"');
+            assertThat(beside.join().granted()).isTrue();
+            if (exists) {
+                assertThat(isUnlocked(other, held))
+                        .as("no session of ours waits on")
+                        .isTrue();
+            }
+            guarded.rollback();
+            guarded.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+            requireRefused(guarded, refused);
+            assertThat(store.acquire(claim(held, "second"))
+                            .toCompletableFuture()
+                            .join()
+                            .granted())
+                    .isTrue();
+            guarded.rollback();
+        }
+    }
+
+    private void requireRefused(Connection connection, String election) throws SQLException {
+        try (var statement = connection.prepareStatement("SELECT " + guard.condition(connection))) {
+            guard.bind(statement, 1, new Trusting(election, "first", 0));
+            try (var result = statement.executeQuery()) {
+                assertThat(result.next() && result.getBoolean(1)).isFalse();
+            }
+        }
+    }
+
+    private static boolean isUnlocked(Connection connection, String election) throws SQLException {
+        try (var statement = connection.prepareStatement(
+                "SELECT election FROM bellwether_election WHERE election = ? FOR UPDATE SKIP LOCKED")) {
+            statement.setString(1, election);
+            try (var result = statement.executeQuery()) {
+                return result.next();
+            }
+        } finally {
+            connection.rollback();
+        }
+    }
+
     private int settle(Connection connection, Mandate mandate) throws SQLException {
         var sql = "UPDATE ledger SET amount = amount + 1 WHERE id = ? AND " + guard.condition(connection);
         try (var statement = connection.prepareStatement(sql)) {
@@ -202,6 +276,10 @@ class GuardTest {
     }
 
     private Claim claim(String candidate) {
+        return claim(election, candidate);
+    }
+
+    private static Claim claim(String election, String candidate) {
         return new Claim(election, candidate, UUID.randomUUID().toString(), LONG, LONG, 0, Map.of());
     }
 

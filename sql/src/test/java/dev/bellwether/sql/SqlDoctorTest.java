@@ -115,10 +115,27 @@ class SqlDoctorTest {
             assertThat(found.says()).contains("innodb_flush_log_at_trx_commit is 2");
             execute(connection, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
             try {
-                assertThat(only(find(server.uri()), "durability").level()).isEqualTo(Finding.Level.OK);
+                if (kind == Kind.MYSQL) { // it keeps a binary log unless told otherwise
+                    requireSyncedLog(connection, server.uri());
+                } else {
+                    assertThat(only(find(server.uri()), "durability").level()).isEqualTo(Finding.Level.OK);
+                }
             } finally {
                 execute(connection, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
             }
+        }
+    }
+
+    /** With a binary log InnoDB does not flush at commit: the log decides at a restart what was committed. */
+    private static void requireSyncedLog(Connection connection, String uri) throws SQLException {
+        var found = only(find(uri), "durability");
+        assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(found.says()).contains("sync_binlog is 0");
+        execute(connection, "SET GLOBAL sync_binlog = 1");
+        try {
+            assertThat(only(find(uri), "durability").level()).isEqualTo(Finding.Level.OK);
+        } finally {
+            execute(connection, "SET GLOBAL sync_binlog = 0");
         }
     }
 
@@ -144,8 +161,11 @@ class SqlDoctorTest {
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 10000");
             }
         }
-        try (var logging = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, "--log-bin=log")) {
+        try (var logging = MysqlFamilyServer.start(
+                        Kind.MARIADB_PLAIN, "--log-bin=log", "--innodb-flush-log-at-trx-commit=1");
+                var connection = logging.connect()) {
             assertThat(only(find(logging.uri()), "replication").level()).isEqualTo(Finding.Level.WARNING);
+            requireSyncedLog(connection, logging.uri()); // MariaDB's default is 0
         }
     }
 

@@ -15,6 +15,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import dev.bellwether.testkit.Eventually;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -30,9 +31,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -178,6 +182,39 @@ class StoreTest {
         assertThat(listed()).containsExactly("first", "second");
         join(store.release(claim("second")));
         assertThat(listed()).containsExactly("first");
+    }
+
+    /** The claim before it has listed the candidate again, and then found the database out of reach. */
+    @Test
+    void oneWhoseReleaseWasNotSentBehindItsClaimIsNotListedForTheLifeOfTheProcess() {
+        var presence = Duration.ofSeconds(2);
+        var database = "jdbc:h2:mem:" + election + ";DB_CLOSE_DELAY=-1";
+        var goOn = new CompletableFuture<Boolean>();
+        var uses = new AtomicInteger(-1_000);
+        var lends = (DataSource) Proxy.newProxyInstance(
+                StoreTest.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    var use = uses.incrementAndGet();
+                    if (use == 1) {
+                        goOn.join();
+                    } else if (use == 3) {
+                        throw new SQLException("not just now");
+                    }
+                    return method.getName().equals("getConnection") ? DriverManager.getConnection(database) : null;
+                });
+        store = SqlLeaseStore.open(
+                Source.of(lends), SqlConfig.builder().presence(presence).build());
+        var claim = new Claim(election, "one", "n", LEASE, presence, 0, Map.of());
+        uses.set(0);
+        var reading = store.read(election); // holds up what comes next, which is served at once
+        Eventually.eventually("it reads", PATIENCE, () -> uses.get() == 1);
+        var claimed = store.acquire(claim);
+        var released = store.release(claim);
+        goOn.complete(true);
+        join(reading);
+        assertThat(claimed.toCompletableFuture()).failsWithin(PATIENCE);
+        assertThat(released.toCompletableFuture()).failsWithin(PATIENCE);
+        assertThat(listed()).containsExactly("one");
+        Eventually.eventually("it is not listed", PATIENCE, () -> listed().isEmpty());
     }
 
     @ParameterizedTest

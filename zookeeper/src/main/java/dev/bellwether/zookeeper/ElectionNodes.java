@@ -270,11 +270,17 @@ record ElectionNodes(NodeSession session, String path) {
                         case NODEEXISTS -> CompletableFuture.completedFuture(false);
                         case NONODE ->
                             slash <= 0
-                                    ? CompletableFuture.failedFuture(error)
+                                    ? CompletableFuture.failedFuture(withoutChroot())
                                     : make(node.substring(0, slash)).thenCompose(above -> make(node));
                         default -> CompletableFuture.failedFuture(error);
                     };
                 });
+    }
+
+    /** What may not be made at the top has nothing above it: ZooKeeper makes no chroot by itself. */
+    private ElectionException withoutChroot() {
+        return new ElectionException("the chroot in the connect string of " + session.where()
+                + " does not exist, so nobody can stand there: create that node, or correct the connect string");
     }
 
     /** Clears away what a passing order leaves when nobody stands any more. Returns whether it did. */

@@ -23,8 +23,8 @@ final class Orphans {
 
     private Orphans() {}
 
-    /** Returns the path of such a node, which is now taken; fails if it cannot be told. */
-    static CompletableFuture<Optional<String>> find(ElectionNodes nodes, long owner, NodeData data) {
+    /** Returns the paths of such nodes; fails if it cannot be told. The caller takes one of them. */
+    static CompletableFuture<List<String>> find(ElectionNodes nodes, long owner, NodeData data) {
         var session = nodes.session();
         var breaks = session.state().breaks();
         return nodes.requests()
@@ -36,7 +36,7 @@ final class Orphans {
                             .toList();
                     return new NodeReader(nodes.requests())
                             .read(paths, stat -> stat.getEphemeralOwner() == owner)
-                            .thenApply(read -> first(owner, data, paths, read));
+                            .thenApply(read -> unknown(owner, data, paths, read));
                 })
                 .thenApply(found -> {
                     if (found.isEmpty() && session.state().breaks() != breaks) {
@@ -46,15 +46,15 @@ final class Orphans {
                 });
     }
 
-    private static Optional<String> first(
+    private static List<String> unknown(
             long owner, NodeData data, List<String> paths, List<Optional<NodeRequests.Node>> nodes) {
         var text = data.text();
         return IntStream.range(0, paths.size())
                 .filter(i ->
                         nodes.get(i).filter(node -> node.text().equals(text)).isPresent())
                 .mapToObj(paths::get)
-                .filter(path -> OwnNode.take(owner, path))
-                .findFirst();
+                .filter(path -> !OwnNode.isTaken(owner, path))
+                .toList();
     }
 
     /**
@@ -95,7 +95,13 @@ final class Orphans {
                 end();
                 return;
             }
-            var swept = node == null ? find(nodes, began.id(), data).thenCompose(this::delete) : nodes.delete(node);
+            var present = began.id() == 0 ? nodes.session().state().id() : began.id();
+            if (node == null && present == 0) {
+                return; // a creation waits for the session, and we do, too
+            }
+            var swept = node == null
+                    ? find(nodes, present, data).thenCompose(found -> deleteOne(present, found))
+                    : nodes.delete(node);
             NodeRequests.whenDone(swept, (done, error) -> {
                 if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
                     end();
@@ -130,12 +136,13 @@ final class Orphans {
             }
         }
 
-        private CompletableFuture<Boolean> delete(Optional<String> path) {
+        private CompletableFuture<Boolean> deleteOne(long owner, List<String> found) {
+            var path = OwnNode.takeOne(owner, found);
             return path.isEmpty()
                     ? CompletableFuture.completedFuture(false)
                     : nodes.requests()
                             .delete(path.get(), -1)
-                            .whenComplete((deleted, error) -> OwnNode.forget(began.id(), path.get()));
+                            .whenComplete((deleted, error) -> OwnNode.forget(owner, path.get()));
         }
     }
 }

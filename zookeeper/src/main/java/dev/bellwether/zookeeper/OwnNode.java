@@ -1,7 +1,8 @@
 package dev.bellwether.zookeeper;
 
-import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.data.Stat;
@@ -23,11 +24,21 @@ record OwnNode(String name, String path, long owner, long token, long generation
     static boolean take(long session, String path) {
         var taken = new boolean[1];
         TAKEN.compute(session, (id, present) -> {
-            var paths = present == null ? new HashSet<String>() : present;
+            var paths = present == null ? ConcurrentHashMap.<String>newKeySet() : present;
             taken[0] = paths.add(path);
             return paths;
         });
         return taken[0];
+    }
+
+    /** Takes one of these for ours, if there is one that no other candidacy has taken. */
+    static Optional<String> takeOne(long session, List<String> paths) {
+        return paths.stream().filter(path -> take(session, path)).findFirst();
+    }
+
+    /** Returns whether a candidacy knows it for its own. */
+    static boolean isTaken(long session, String path) {
+        return TAKEN.getOrDefault(session, Set.of()).contains(path);
     }
 
     /** It is no more. */

@@ -3,6 +3,7 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Loop;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
@@ -53,6 +54,9 @@ final class QueueNode {
         /** The servers did not do what we asked; returns whether that is here to stay. */
         boolean refused(Throwable error);
 
+        /** What we wanted to write was not written; this follows. */
+        void unwritten(Throwable error, String therefore);
+
         /**
          * We have nothing there; or we have lost sight of it, and it goes with its session.
          *
@@ -93,6 +97,8 @@ final class QueueNode {
     private @Nullable String made;
     /** We may not delete our node, or not look for it, and have left it behind. */
     private boolean stuck;
+    /** What is there, or may be, is taken away by others: we take nothing for ours any more. */
+    private boolean abandoned;
 
     private Loop.@Nullable Timer timer;
 
@@ -142,7 +148,7 @@ final class QueueNode {
         NodeRequests.then(loop, nodes.requests().write(mine.path(), shown.text(), -1), (written, error) -> {
             if (error != null && mine.equals(node)) {
                 unshown = true; // tried again with the next proof
-                owner.refused(error);
+                owner.unwritten(error, "What it shows is not up to date");
             }
         });
     }
@@ -194,6 +200,7 @@ final class QueueNode {
 
     /** Nobody will drive us any more: what is there, or may be, is taken away behind us if the session goes on. */
     void abandon() {
+        abandoned = true;
         if (phase != Phase.OUT) {
             forgetMade();
             Orphans.cleanUp(nodes, created, node);
@@ -259,6 +266,9 @@ final class QueueNode {
     }
 
     private void created(String answered) {
+        if (abandoned) {
+            return; // it is found
+        }
         var path = nodes.candidate(nameOf(answered)); // a chroot stands before it, in some versions
         if (OwnNode.take(joined.id(), path)) {
             confirm(path);
@@ -296,9 +306,19 @@ final class QueueNode {
             notJoined();
             return;
         }
+        if (joined.id() == 0) { // the creation has waited for the session
+            joined = nodes.session().state();
+        }
+        if (joined.id() == 0) {
+            later(this::resolve);
+            return;
+        }
         NodeRequests.then(loop, Orphans.find(nodes, joined.id(), created), (found, error) -> {
+            if (abandoned) {
+                return; // what takes it away has seen it, too
+            }
             if (found != null) {
-                found.ifPresentOrElse(this::confirm, this::notJoined);
+                resolved(found);
             } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 notJoined();
             } else if (error != null && owner.refused(error)) {
@@ -307,6 +327,17 @@ final class QueueNode {
                 later(this::resolve);
             }
         });
+    }
+
+    private void resolved(List<String> found) {
+        var ours = OwnNode.takeOne(joined.id(), found);
+        if (ours.isPresent()) {
+            confirm(ours.get());
+        } else if (found.isEmpty()) {
+            notJoined();
+        } else {
+            resolve(); // another has just taken it: is there one more?
+        }
     }
 
     /** There is a node of ours: learn its zxid, and have it watched. */

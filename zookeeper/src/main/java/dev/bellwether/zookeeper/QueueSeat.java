@@ -17,6 +17,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One candidacy's seat: decides when it is ours, when it is not, and when we go.
@@ -47,6 +49,8 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         ENDING
     }
 
+    private static final Logger log = LoggerFactory.getLogger(QueueSeat.class);
+
     private final Standing standing;
     private final Claimant claimant;
     private final Loop loop;
@@ -66,6 +70,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     private boolean endTold;
     private boolean ordered;
     private boolean gaveUp;
+    private boolean writeRefused;
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
@@ -137,7 +142,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
             var noted = nodes.note(ordered.token(), ordered.text(), said.text(), mine.name());
             NodeRequests.then(loop, noted, (done, error) -> {
                 if (error != null) {
-                    refused(error); // then the order fails, and the leader leads on
+                    unwritten(error, "Orders to hand over to it fail, and the leader leads on");
                 }
             });
         }
@@ -406,9 +411,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     /** One that wants to leave does not wait for rights to come back. */
     @Override
     public boolean refused(Throwable error) {
-        var refusal = error instanceof ElectionException ours
-                ? Optional.of(ours)
-                : ZooKeeperErrors.refusal(error, nodes.session().where());
+        var refusal = ZooKeeperErrors.refusal(error, nodes.session().where());
         refusal.ifPresent(this::refused);
         return refusal.isPresent() && (over || gaveUp);
     }
@@ -420,6 +423,21 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
             if (!over) {
                 claimant.failed(refusal);
             }
+        }
+    }
+
+    /** Nobody needs that right to stand and to lead: lacking it ends no candidacy, and is told once. */
+    @Override
+    public void unwritten(Throwable error, String therefore) {
+        var refusal = ZooKeeperErrors.refusal(error, nodes.session().where());
+        if (refusal.isPresent() && !writeRefused) {
+            writeRefused = true;
+            log.warn(
+                    "Candidacy {} in \"{}\" may not write: {}. {}. It stands and leads anyway",
+                    standing.candidate(),
+                    standing.election(),
+                    refusal.get().getMessage(),
+                    therefore);
         }
     }
 

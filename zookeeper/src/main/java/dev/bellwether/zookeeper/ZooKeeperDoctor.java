@@ -174,15 +174,33 @@ final class ZooKeeperDoctor {
                             Op.check(child + "/impossible", 0))));
             throw new IllegalStateException("something impossible was done");
         } catch (ExecutionException e) {
-            if (ZooKeeperErrors.code(cause(e)) == Code.NOAUTH) {
-                findings.add(Finding.error(
-                        "rights",
-                        "we may not create nodes below " + above,
-                        "allow us to create and delete there, for example by setAcl, or connect as a user who may"));
-            } else {
-                findings.add(Finding.ok("rights", "we may create nodes below " + above));
-            }
+            findings.add(rights(above, cause(e)));
         }
+    }
+
+    /** Only if nothing but the impossible was refused may we do the rest. */
+    private Finding rights(String above, Throwable error) {
+        var code = ZooKeeperErrors.code(error);
+        if (code == Code.NOAUTH) {
+            return Finding.error(
+                    "rights",
+                    "we may not create nodes below " + above,
+                    "allow us to create and delete there, for example by setAcl, or connect as a user who may");
+        }
+        if (error instanceof RefusedTransaction refused && refused.failed() == 1) {
+            return Finding.ok("rights", "we may create nodes below " + above);
+        }
+        return code == Code.NONODE && above.equals("/")
+                ? Finding.error(
+                        "rights",
+                        "the chroot in the connect string does not exist, so nobody can stand",
+                        "create that node, or correct the connect string")
+                : Finding.error(
+                        "rights",
+                        "we cannot create nodes below " + above + ": "
+                                + ZooKeeperErrors.translated(error, session.where())
+                                        .getMessage(),
+                        "correct that; nobody can stand before");
     }
 
     /** Returns the path, or the nearest above it that exists. */

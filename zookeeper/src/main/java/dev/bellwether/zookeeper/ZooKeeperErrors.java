@@ -28,6 +28,9 @@ final class ZooKeeperErrors {
      * rights or credentials; empty if they have not answered, or may answer otherwise when asked again.
      */
     static Optional<ElectionException> refusal(Throwable error, String where) {
+        if (cause(error) instanceof ElectionException ours) {
+            return Optional.of(ours);
+        }
         var code = code(error);
         return switch (code) {
             case NOAUTH ->

@@ -195,6 +195,43 @@ class InterleavingTest {
         assertThat(queue()).hasSize(1);
     }
 
+    /** The session is known when the connection breaks, and was not when the creation was sent. */
+    @Test
+    void aNodeOfALaterSessionThanWasSeenWhoseCreationWasNotAnsweredIsOurs() throws Exception {
+        hands.make(election, "somebody"); // so that the election is there
+        seat.claim();
+        loop.awaitWaiting(2); // there is no DONE; and the first request of a proof is answered
+        later.delay(Duration.ofSeconds(1)); // so long there is no session yet, and then no answer
+        Hands.expire(client);
+        link.reset();
+        Eventually.eventually(
+                "the session has expired", PATIENCE, () -> session.state().generation() > 0);
+        loop.takeOne();
+        loop.takeOne();
+        Eventually.eventually(
+                "the next is there", PATIENCE, () -> session.client().isConnected());
+        later.cut(Link.Way.ANSWERS);
+        Eventually.eventually("the server has made it", PATIENCE, () -> queue().size() == 1);
+        later.reset();
+        later.heal();
+        loop.until("it leads", () -> said.turns().contains("granted"));
+        assertThat(queue()).hasSize(1);
+    }
+
+    /** The loop ends, and the session does not: what the seat has asked is answered, and nobody hears it. */
+    @Test
+    void aNodeThatIsFoundWhenTheSeatIsAbandonedIsTakenAway() throws Exception {
+        beginToCreate(Link.Way.ANSWERS);
+        Eventually.eventually("the server has made it", PATIENCE, () -> queue().size() == 1);
+        var breaks = session.state().breaks();
+        link.reset();
+        loop.until("the connection is gone", () -> session.state().breaks() > breaks);
+        loop.until("the seat looks for its node", loop::isIdle);
+        seat.abandon();
+        link.heal();
+        Eventually.eventually("the node is gone", PATIENCE, () -> queue().isEmpty());
+    }
+
     /** The server has made the node; the connection breaks before we know. */
     private void createUnanswered() throws Exception {
         beginToCreate(Link.Way.ANSWERS);

@@ -333,6 +333,17 @@ class LentSessionTest {
     }
 
     @Test
+    void aChrootThatIsMissingFailsTheCandidacyAndSaysSo() throws Exception {
+        try (var client = Hands.client(SharedServer.get().addresses() + "/missing-" + election, 5_000);
+                var elections = over(client)) {
+            var log = new EventLog();
+            elections.stand(election, lease(5_000).listener(log).build());
+            var failed = Eventually.eventually("it fails", PATIENCE, () -> log.last(LeadershipEvent.Failed.class));
+            assertThat(failed.event().toString()).contains("chroot", "does not exist");
+        }
+    }
+
+    @Test
     void theAclProvidersAclIsOnEveryNode() throws Exception {
         var mine = "ops:secret".getBytes(StandardCharsets.UTF_8);
         try (var client = CuratorFrameworkFactory.builder()

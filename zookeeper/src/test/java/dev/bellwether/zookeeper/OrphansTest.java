@@ -45,7 +45,9 @@ class OrphansTest {
     }
 
     private Optional<String> found(SeatSession session, long owner) throws Exception {
-        return Orphans.find(new ElectionNodes(session, path), owner, data).get(60, TimeUnit.SECONDS);
+        return OwnNode.takeOne(
+                owner,
+                Orphans.find(new ElectionNodes(session, path), owner, data).get(60, TimeUnit.SECONDS));
     }
 
     private String create(String id) throws Exception {

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 class QueueSeatTest {
     private static final long MILLI = 1_000_000;
     private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
     private static final String PATH = "/bellwether/e";
 
     private final SplittableRandom random = new SplittableRandom(1);
@@ -275,6 +276,24 @@ class QueueSeatTest {
         tree.refuseReads(path -> false);
         pass(2_000);
         assertThat(tree.queue(PATH)).hasSize(1);
+    }
+
+    /** The standby failed after five minutes, because of what it shows. */
+    @Test
+    void oneThatMayNotWriteToItsNodeStandsOnAndShowsLaterWhatItProclaimed() {
+        var leader = standing("a");
+        var second = standing("b");
+        tree.refuseWrites(true);
+        leader.seat.proclaim(Map.of("is", "leader"));
+        second.seat.proclaim(Map.of("is", "second"));
+        pass(TEN_MINUTES.toMillis());
+        assertThat(leader.told).containsExactly("granted");
+        assertThat(second.told).containsExactly("follows a");
+        tree.refuseWrites(false);
+        pass(LEASE.toMillis());
+        assertThat(view().candidates())
+                .extracting(dev.bellwether.Candidate::metadata)
+                .containsExactly(Map.of("is", "leader"), Map.of("is", "second"));
     }
 
     /** The answer to its creation is lost, and it may not list the queue to look for the node. */

@@ -74,6 +74,7 @@ final class TreeModel {
     private final Map<Long, Long> expiries = new HashMap<>();
     private long zxid = 1;
     private boolean deletionsRefused;
+    private boolean writesRefused;
     private Predicate<String> unreadable = path -> false;
 
     private record ZNode(String text, long czxid, int version, long owner, int sequence) {
@@ -126,6 +127,11 @@ final class TreeModel {
     /** Takes from all clients the right to delete candidates' nodes, or gives it back. */
     void refuseDeletions(boolean refused) {
         deletionsRefused = refused;
+    }
+
+    /** Takes from all clients the right to write to nodes that are there, or gives it back. */
+    void refuseWrites(boolean refused) {
+        writesRefused = refused;
     }
 
     /** Takes from all clients the right to read these nodes, and gives it back for all others. */
@@ -220,6 +226,9 @@ final class TreeModel {
 
     private void write(String path, byte[] data, int version) throws KeeperException {
         var node = node(path);
+        if (writesRefused) {
+            throw KeeperException.create(Code.NOAUTH, path);
+        }
         if (version >= 0 && node.version() != version) {
             throw KeeperException.create(Code.BADVERSION, path);
         }

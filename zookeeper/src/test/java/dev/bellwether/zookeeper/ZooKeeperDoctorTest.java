@@ -72,6 +72,23 @@ class ZooKeeperDoctorTest {
     }
 
     @Test
+    void nodesThatCannotBeMadeForAnyOtherReasonAreAnErrorToo() {
+        var uri = SharedServer.uri();
+        var invalid =
+                only(find(uri + (uri.contains("?") ? '&' : '?') + "acl=creator", Duration.ofSeconds(10)), "rights");
+        assertThat(invalid.level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(invalid.says()).contains("InvalidACL");
+        try (var client = Hands.client(SharedServer.get().addresses() + "/missing-chroot", 10_000);
+                var session =
+                        SeatSession.borrowed(client, LentSessionTest.config().tickTime(), "the test's server")) {
+            var backend = new ZooKeeperArbiter(Sessions.lent(session), LentSessionTest.config());
+            var missing = only(backend.findings(CandidacyConfig.ofLease(Duration.ofSeconds(10))), "rights");
+            assertThat(missing.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(missing.says()).contains("chroot");
+        }
+    }
+
+    @Test
     void ensembleIsToldByHowManyVote() {
         try (var three = ZooKeeperServers.start(3, 0)) {
             var found = only(find("zk://" + three.addresses(), Duration.ofSeconds(1)), "replication");
