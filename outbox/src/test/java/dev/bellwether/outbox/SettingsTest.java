@@ -9,7 +9,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import org.apache.kafka.common.config.ConfigData;
+import org.apache.kafka.common.config.provider.ConfigProvider;
 import org.junit.jupiter.api.Test;
 
 /** Each setting does what it says. */
@@ -102,6 +105,67 @@ class SettingsTest {
                     .divide(stage.name, 2, Map.of("bootstrap.servers", stage.bootstrap));
             stage.awaitEmpty();
         }
+    }
+
+    /** Told by properties of its own where the brokers are, as an SSL engine factory is told its certificates. */
+    public static final class Directory implements ConfigProvider {
+        private Object brokers = "nobody:1";
+
+        @Override
+        public void configure(Map<String, ?> properties) {
+            brokers = properties.get("brokers");
+        }
+
+        @Override
+        public ConfigData get(String path) {
+            return get(path, Set.of("bootstrap"));
+        }
+
+        @Override
+        public ConfigData get(String path, Set<String> keys) {
+            return new ConfigData(Map.of("bootstrap", String.valueOf(brokers)));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    @Test
+    void whatAPlugInNeedsReachesEveryClientOfTheRelay() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 3));
+            stage.relay(more -> more.producer(Map.of(
+                    "config.providers",
+                    "directory",
+                    "config.providers.directory.class",
+                    Directory.class.getName(),
+                    "config.providers.directory.param.brokers",
+                    stage.bootstrap,
+                    "bootstrap.servers",
+                    "${directory:bootstrap}")));
+            var first = Eventually.eventually(
+                    "it has begun, or failed",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                            .filter(event ->
+                                    event instanceof RelayEvent.Faulted || event instanceof RelayEvent.LeaderRefreshed)
+                            .findFirst());
+            assertThat(first).isInstanceOf(RelayEvent.LeaderRefreshed.class);
+            stage.awaitEmpty();
+        }
+    }
+
+    @Test
+    void whatIsTheProducersAloneReachesNoOtherClient() {
+        var common = KafkaTopics.common(Map.of(
+                "bootstrap.servers", "b:1",
+                "org.acme.own", "x",
+                "interceptor.classes", "org.acme.Interceptor",
+                "key.serializer", "org.acme.Serializer",
+                "isolation.level", "read_uncommitted",
+                "client.id", "c",
+                "retries", 3));
+        assertThat(common).containsOnlyKeys("bootstrap.servers", "org.acme.own");
     }
 
     @Test
