@@ -175,8 +175,9 @@ class SettingsTest {
             stage.execute("INSERT INTO " + stage.table.name()
                     + " (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys, kafka_header_values)"
                     + " VALUES (now(), '" + stage.topic + "', 'k', '0', ARRAY['a', 'b'], ARRAY['1', 'zwei ü'])");
-            stage.stash(
-                    Message.to(stage.topic).key("k").value("1").header("c", "3").build());
+            var ours =
+                    Message.to(stage.topic).key("k").value("1").header("c", "3").build();
+            stage.stash(ours);
             stage.execute("INSERT INTO " + stage.table.name()
                     + " (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys, kafka_header_values)"
                     + " VALUES (now(), '" + stage.topic + "', 'bad', 'x', ARRAY['a', 'b'], ARRAY['1'])");
@@ -189,6 +190,9 @@ class SettingsTest {
             assertThat(Reader.header(reader.records().get(0), "b")).isEqualTo("zwei ü");
             assertThat(Reader.header(reader.records().get(0), "event-id")).hasSize(36);
             assertThat(Reader.header(reader.records().get(1), "c")).isEqualTo("3");
+            assertThat(Reader.header(reader.records().get(1), "event-id"))
+                    .isEqualTo(ours.eventId().toString());
+            assertThat(reader.records().get(1).headers()).hasSize(2);
             assertThat(stage.number("SELECT count(*) FROM " + stage.table.parked()))
                     .isEqualTo(1);
         }
