@@ -284,6 +284,9 @@ final class Shard {
             emit(new RelayEvent.LeaderRefreshed(number, epoch));
             run(opened, mandate);
         } catch (HaltedException e) {
+            if (!goesOn(mandate)) {
+                return; // it is the next leader's to tell
+            }
             meter.pause();
             LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
             emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
