@@ -574,7 +574,8 @@ final class Shard {
         try {
             var epoch = tenancy.epoch();
             var before = tenancy.progress();
-            var found = progress.recover(number, before.number(), hasProgressTopic ? 0 : config.shards());
+            var recovered = progress.recover(number, before.number(), hasProgressTopic ? 0 : config.shards());
+            var found = recovered.published();
             hasProgressTopic = true;
             var rows = found.believed(before, epoch).delete(store(), deleting, number, epoch);
             var after = found.markAfter(before, epoch);
@@ -586,7 +587,8 @@ final class Shard {
                 emit(new RelayEvent.Recovered(number, rows));
             }
             found.doubt(before, epoch).ifPresent(this::doubted);
-            return new ProgressTopic.Start(progress, after.number(), found.baseAfter(before, epoch));
+            return new ProgressTopic.Start(
+                    progress, after.number(), found.baseAfter(before, epoch), recovered.refusesLateCommits());
         } catch (ExecutionException | TimeoutException | RuntimeException e) {
             ProgressRefusedException.throwIf(e);
             throw e instanceof RuntimeException known
