@@ -109,11 +109,11 @@ class SettingsTest {
 
     /** Told by properties of its own where the brokers are, as an SSL engine factory is told its certificates. */
     public static final class Directory implements ConfigProvider {
-        private Object brokers = "nobody:1";
+        private String brokers = "nobody:1";
 
         @Override
         public void configure(Map<String, ?> properties) {
-            brokers = properties.get("brokers");
+            brokers = String.valueOf(properties.get("brokers"));
         }
 
         @Override
@@ -123,7 +123,7 @@ class SettingsTest {
 
         @Override
         public ConfigData get(String path, Set<String> keys) {
-            return new ConfigData(Map.of("bootstrap", String.valueOf(brokers)));
+            return new ConfigData(Map.of("bootstrap", brokers));
         }
 
         @Override
