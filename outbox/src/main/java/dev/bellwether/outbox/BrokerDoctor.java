@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.FeatureMetadata;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -21,6 +22,8 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 /** Looks at the brokers: whether fences hold there, and records last. */
 final class BrokerDoctor {
     private static final int PATIENCE_SECONDS = 10;
+    /** The least transaction.version by which a commit that was delayed hits no later transaction (KIP-890). */
+    static final int REFUSES_LATE_COMMITS = 2;
 
     private final Map<String, Object> properties;
 
@@ -65,20 +68,23 @@ final class BrokerDoctor {
 
     private static void transactions(Admin admin, List<Finding> findings)
             throws ExecutionException, InterruptedException, TimeoutException {
-        var features = admin.describeFeatures()
-                .featureMetadata()
-                .get(PATIENCE_SECONDS, TimeUnit.SECONDS)
-                .finalizedFeatures();
-        var version = features.get("transaction.version");
-        if (version == null || version.maxVersionLevel() < 2) {
+        var version =
+                transactionVersion(admin.describeFeatures().featureMetadata().get(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        if (version < REFUSES_LATE_COMMITS) {
             findings.add(new Finding(
                     Severity.WARNING,
                     "transaction.version of the brokers is below 2",
                     "upgrade to Kafka 4 and set the feature (KIP-890): before it, a commit that was delayed"
                             + " may hit a later transaction"));
         } else {
-            findings.add(Finding.well("transaction.version is " + version.maxVersionLevel()));
+            findings.add(Finding.well("transaction.version is " + version));
         }
+    }
+
+    /** Returns 0 if the brokers have none. */
+    static int transactionVersion(FeatureMetadata features) {
+        var version = features.finalizedFeatures().get("transaction.version");
+        return version == null ? 0 : version.maxVersionLevel();
     }
 
     private static void progress(String topic, Config config, List<Finding> findings) {

@@ -6,10 +6,18 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Writes a message into goharvest's table, if that can hold it: text, with a key, and nothing else. */
 final class GoharvestInsert {
+    /**
+     * The header that keeps the event id, for which the table has no column: of our messages, and of records that were
+     * requeued. Consumers do not see it.
+     */
+    static final String EVENT_ID = "bellwether-event-id";
+
     private GoharvestInsert() {}
 
     static void bind(PreparedStatement insert, Message message) throws SQLException {
@@ -17,9 +25,12 @@ final class GoharvestInsert {
             throw new IllegalArgumentException(
                     "goharvest's table holds a key, and neither partitions nor timestamps: " + message);
         }
-        var names = message.headers().stream().map(java.util.Map.Entry::getKey).toArray(String[]::new);
-        var values = message.headers().stream()
-                .map(header -> text(header.getValue()))
+        var headers = message.headers();
+        var names = Stream.concat(Stream.of(EVENT_ID), headers.stream().map(Map.Entry::getKey))
+                .toArray(String[]::new);
+        var values = Stream.concat(
+                        Stream.of(message.eventId().toString()),
+                        headers.stream().map(header -> text(header.getValue())))
                 .toArray(String[]::new);
         insert.setString(1, message.topic());
         insert.setString(2, text(message.key()));

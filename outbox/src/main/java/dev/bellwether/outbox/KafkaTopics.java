@@ -15,6 +15,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.ConfigResource;
@@ -46,10 +48,16 @@ final class KafkaTopics implements PoisonDetector.Topics {
         compression = TopicRules.Codec.of(producer);
     }
 
-    /** Returns those properties that every client of Kafka has: where the brokers are, and how to log in. */
+    /**
+     * Returns those properties that every client of Kafka has: where the brokers are, how to log in, and whatever Kafka
+     * does not know itself. That may be for a plug-in, such as the certificates for an SSL engine factory.
+     */
     static Map<String, Object> common(Map<String, Object> producer) {
         var common = new TreeMap<>(producer);
-        common.keySet().retainAll(AdminClientConfig.configNames());
+        common.keySet()
+                .removeIf(name -> !AdminClientConfig.configNames().contains(name)
+                        && (ProducerConfig.configNames().contains(name)
+                                || ConsumerConfig.configNames().contains(name)));
         List.of(
                         "client.id",
                         "request.timeout.ms",

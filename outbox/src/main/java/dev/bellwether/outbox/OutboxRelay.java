@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -40,6 +41,9 @@ public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
     /** How long a start waits for brokers: in that time an error in the settings is thrown, later it is an event. */
     private static final long FIRST_MILLIS = 3_000;
+
+    private static final Set<String> OF_ELECTIONS =
+            Set.of("topic", "topic.create", "group.prefix", "roster.group", "assignors", "by", "longest.lease");
 
     private final RelayConfig config;
     private final String name;
@@ -79,7 +83,14 @@ public final class OutboxRelay implements AutoCloseable {
      * @throws dev.bellwether.ElectionException if a property is wrong, or a right is missing
      */
     public static OutboxRelay start(DataSource database, RelayConfig config) {
-        return start(database, config, () -> KafkaElections.using(KafkaTopics.common(config.producer())));
+        return start(database, config, () -> KafkaElections.using(forElections(config.producer())));
+    }
+
+    /** A producer knows nothing of what {@link KafkaElections} would take for its own, such as the leader topic. */
+    private static Map<String, Object> forElections(Map<String, Object> producer) {
+        var properties = KafkaTopics.common(producer);
+        properties.keySet().removeAll(OF_ELECTIONS);
+        return properties;
     }
 
     /** Begins, with elections held anywhere; they stay open when the relay is closed. */

@@ -34,12 +34,6 @@ class PostgresStore extends Store {
                     Stream.of(COMMITS))
             .toList();
 
-    /**
-     * Where goharvest's table, which has no event ids, keeps that of a record that was requeued. Consumers do not see
-     * it.
-     */
-    private static final String REQUEUED = "bellwether-event-id";
-
     private static final String UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 
     private final Columns columns;
@@ -72,11 +66,10 @@ class PostgresStore extends Store {
                 "record_partition",
                 "record_time_ms",
                 "coalesce(octet_length(record_value), 0) + coalesce(octet_length(headers), 0)::bigint");
-        /** It has no event ids: what identifies a row is made into one. */
+        /** It has no column for event ids: if they stand in no header, what identifies a row is made into one. */
         static final Columns GOHARVEST = new Columns(
-                // a record that was requeued has the id that it had before in a header
-                "coalesce(substring(kafka_header_values[array_position(kafka_header_keys, '" + REQUEUED + "')] FROM '"
-                        + UUID + "')::uuid, md5(id || ':' || extract(epoch FROM create_time))::uuid)",
+                "coalesce(substring(kafka_header_values[array_position(kafka_header_keys, '" + GoharvestInsert.EVENT_ID
+                        + "')] FROM '" + UUID + "')::uuid, md5(id || ':' || extract(epoch FROM create_time))::uuid)",
                 "create_time",
                 "kafka_topic",
                 "convert_to(kafka_key, 'UTF8')",
@@ -87,7 +80,8 @@ class PostgresStore extends Store {
                         + " not pair up'"
                         + " ELSE (SELECT string_agg('::' || " + base64("n") + " || coalesce(':: ' || " + base64("v")
                         + ", ''), E'\\n')"
-                        + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v) WHERE n <> '" + REQUEUED
+                        + " FROM unnest(kafka_header_keys, kafka_header_values) AS h(n, v) WHERE n <> '"
+                        + GoharvestInsert.EVENT_ID
                         + "') END",
                 "NULL::integer",
                 "NULL::bigint",
@@ -550,7 +544,7 @@ class PostgresStore extends Store {
                     + " 'UTF8'),"
                     + " convert_from(record_value, 'UTF8'), ARRAY(SELECT " + text("split_part(l, '::', 2)") + " FROM "
                     + lines
-                    + ") || '" + REQUEUED + "'::text, ARRAY(SELECT CASE WHEN l LIKE '::%:: %' THEN "
+                    + ") || '" + GoharvestInsert.EVENT_ID + "'::text, ARRAY(SELECT CASE WHEN l LIKE '::%:: %' THEN "
                     + text("split_part(l, ':: ', 2)") + " END FROM " + lines + ") || event_id::text FROM "
                     + table.parked() + " WHERE id = ?";
         }

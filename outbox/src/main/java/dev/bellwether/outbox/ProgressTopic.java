@@ -16,6 +16,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.FeatureMetadata;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -28,6 +29,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,6 +68,9 @@ final class ProgressTopic {
             "delete.retention.ms", "60000",
             "max.message.bytes", String.valueOf(1 << 20));
 
+    /** The least version of the request that ends a transaction and changes the producer's epoch. */
+    private static final short CHANGES_EPOCH = 5;
+
     /** A broker that is frozen does not answer: another one is asked after this. */
     private static final int REQUEST_MILLIS = 2_000;
 
@@ -93,8 +98,17 @@ final class ProgressTopic {
      *
      * @param last the number of the last transaction before
      * @param base of all that follow
+     * @param refusesLateCommits as in {@link Recovered}
      */
-    record Start(ProgressTopic topic, long last, long base) {}
+    record Start(ProgressTopic topic, long last, long base, boolean refusesLateCommits) {}
+
+    /**
+     * What a leader learns from the brokers before it begins.
+     *
+     * @param refusesLateCommits whether no commit of an earlier transaction, if it was delayed, can hit a later one of
+     *     the same producer; false if nobody tells
+     */
+    record Recovered(PublishedRows published, boolean refusesLateCommits) {}
 
     /** Returns what a transaction sends last. */
     ProducerRecord<byte[], byte[]> record(int shard, Published published) {
@@ -245,7 +259,7 @@ final class ProgressTopic {
      * @throws IllegalStateException if the brokers do not know the topic, or not this partition
      */
     PublishedRows recover(int shard, long after) throws InterruptedException, TimeoutException, ExecutionException {
-        return recover(shard, after, 0);
+        return recover(shard, after, 0).published();
     }
 
     /**
@@ -253,11 +267,12 @@ final class ProgressTopic {
      *
      * @param shards so many partitions it gets first, if it has fewer; 0 to leave it as it is
      */
-    PublishedRows recover(int shard, long after, int shards)
+    Recovered recover(int shard, long after, int shards)
             throws InterruptedException, TimeoutException, ExecutionException {
         var partition = new TopicPartition(name, shard);
         var admin = Admin.create(properties);
         try {
+            var features = admin.describeFeatures().featureMetadata(); // told while the rest is asked
             if (shards > 0) {
                 make(admin, shards);
             }
@@ -280,12 +295,24 @@ final class ProgressTopic {
                     var from = Math.max(first, end - back);
                     var found = read(consumer, partition, from, end);
                     if (from == first || found.isWholeAfter(after) || found.isFull()) {
-                        return found;
+                        return new Recovered(found, refusesLateCommits(features));
                     }
                 }
             }
         } finally {
             admin.close(Duration.ZERO);
+        }
+    }
+
+    private static boolean refusesLateCommits(KafkaFuture<FeatureMetadata> features) throws InterruptedException {
+        try {
+            // clients before 4.0 go by the old protocol with any broker
+            return ApiKeys.END_TXN.latestVersion() >= CHANGES_EPOCH
+                    && BrokerDoctor.transactionVersion(features.get(PATIENCE_SECONDS, TimeUnit.SECONDS))
+                            >= BrokerDoctor.REFUSES_LATE_COMMITS;
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("nobody tells transaction.version", e);
+            return false;
         }
     }
 

@@ -50,7 +50,7 @@ final class Republisher {
     long unpublish() throws SQLException {
         // to empty a part takes a stronger lock, and a look behind it; to insert a weaker one
         execute("LOCK TABLE " + table.name() + " IN SHARE UPDATE EXCLUSIVE MODE");
-        var from = which.since().isEmpty() ? which.fromId() : first();
+        var from = from();
         var there = requireKept(from);
         var before = startOfRun(from);
         var others = ofOtherTopics(from);
@@ -77,15 +77,15 @@ final class Republisher {
     void read(Destination destination) throws SQLException {
         var conditions = new StringBuilder(" WHERE id > ? AND id >= ? AND id <= ?").append(store.publishedToo());
         which.topic().ifPresent(topic -> conditions.append(" AND topic = ?"));
-        which.since().ifPresent(time -> conditions.append(" AND created >= ?"));
         which.until().ifPresent(time -> conditions.append(" AND created < ?"));
+        var from = from();
         var last = Long.MIN_VALUE;
         while (true) {
             try (var query = connection.prepareStatement(store.select(0, 1, conditions.toString()))) {
                 query.setLong(1, Long.MAX_VALUE);
                 query.setLong(2, Long.MAX_VALUE);
                 query.setLong(3, last);
-                query.setLong(4, which.fromId());
+                query.setLong(4, from);
                 query.setLong(5, which.toId());
                 query.setInt(bindFilters(query, 6), PAGE);
                 try (var result = query.executeQuery()) {
@@ -105,9 +105,6 @@ final class Republisher {
         if (which.topic().isPresent()) {
             query.setString(at++, which.topic().get());
         }
-        if (which.since().isPresent()) {
-            query.setTimestamp(at++, Timestamp.from(which.since().get()));
-        }
         if (which.until().isPresent()) {
             query.setTimestamp(at++, Timestamp.from(which.until().get()));
         }
@@ -124,9 +121,13 @@ final class Republisher {
         }
     }
 
-    private long first() throws SQLException {
+    /** Returns the id that it begins with: behind that may be older records, which were requeued. */
+    private long from() throws SQLException {
+        if (which.since().isEmpty()) {
+            return which.fromId();
+        }
         try (var query = connection.prepareStatement("SELECT min(id) FROM " + table.name() + " WHERE created >= ?")) {
-            query.setTimestamp(1, Timestamp.from(which.since().orElseThrow()));
+            query.setTimestamp(1, Timestamp.from(which.since().get()));
             try (var result = query.executeQuery()) {
                 result.next();
                 var first = result.getLong(1);

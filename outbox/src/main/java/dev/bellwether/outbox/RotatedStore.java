@@ -332,11 +332,13 @@ final class RotatedStore extends PostgresStore {
     boolean rotate(Connection connection, long cursor, Duration retained) throws SQLException {
         var rotated = false;
         for (var part = 0; part < ring.parts(); part++) {
+            // one whose turn comes next is needed, however young its rows are
+            var anyAge = retained.isZero() || part == ring.next(cursor);
             if (part != ring.part(cursor)
-                    // one whose turn comes next is needed, however young its rows are
-                    && (retained.isZero() || part == ring.next(cursor) || isOlder(connection, part, retained))
-                    // last, for it goes through all that is written down of the part
-                    && isSpent(connection, part)) {
+                    && (anyAge || isOlder(connection, part, retained))
+                    // late, for they go through all that is written down of the part, and through all of it
+                    && isSpent(connection, part)
+                    && (anyAge || isAllOlder(connection, part, retained))) {
                 rotated |= empty(connection, part);
             }
         }
@@ -348,6 +350,17 @@ final class RotatedStore extends PostgresStore {
         try (var query =
                 connection.prepareStatement("SELECT extract(epoch FROM clock_timestamp() - created) * 1000 >= ?"
                         + " FROM " + part(part) + " ORDER BY id DESC LIMIT 1")) {
+            query.setLong(1, age.toMillis());
+            try (var result = query.executeQuery()) {
+                return result.next() && result.getBoolean(1);
+            }
+        }
+    }
+
+    /** Whether all rows of a part have: the last may have been requeued, with the time at which it was stashed. */
+    private boolean isAllOlder(Connection connection, int part, Duration age) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT NOT EXISTS (SELECT 1 FROM " + part(part)
+                + " WHERE extract(epoch FROM clock_timestamp() - created) * 1000 < ?)")) {
             query.setLong(1, age.toMillis());
             try (var result = query.executeQuery()) {
                 return result.next() && result.getBoolean(1);

@@ -284,6 +284,9 @@ final class Shard {
             emit(new RelayEvent.LeaderRefreshed(number, epoch));
             run(opened, mandate);
         } catch (HaltedException e) {
+            if (!goesOn(mandate)) {
+                return; // it is the next leader's to tell
+            }
             meter.pause();
             LOG.error("outbox {}: halted by {}: {}", config.name(), e.row().describe(), e.getMessage());
             emit(new RelayEvent.Halted(number, e.row().id(), String.valueOf(e.getMessage())));
@@ -571,7 +574,8 @@ final class Shard {
         try {
             var epoch = tenancy.epoch();
             var before = tenancy.progress();
-            var found = progress.recover(number, before.number(), hasProgressTopic ? 0 : config.shards());
+            var recovered = progress.recover(number, before.number(), hasProgressTopic ? 0 : config.shards());
+            var found = recovered.published();
             hasProgressTopic = true;
             var rows = found.believed(before, epoch).delete(store(), deleting, number, epoch);
             var after = found.markAfter(before, epoch);
@@ -583,7 +587,8 @@ final class Shard {
                 emit(new RelayEvent.Recovered(number, rows));
             }
             found.doubt(before, epoch).ifPresent(this::doubted);
-            return new ProgressTopic.Start(progress, after.number(), found.baseAfter(before, epoch));
+            return new ProgressTopic.Start(
+                    progress, after.number(), found.baseAfter(before, epoch), recovered.refusesLateCommits());
         } catch (ExecutionException | TimeoutException | RuntimeException e) {
             ProgressRefusedException.throwIf(e);
             throw e instanceof RuntimeException known

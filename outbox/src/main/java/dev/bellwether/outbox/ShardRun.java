@@ -210,7 +210,7 @@ final class ShardRun {
         ahead.addAndGet(-batch.size());
         waiting.addAll(batch);
         waitingBytes += weight(batch);
-        return true;
+        return progress != null && progress.refusesLateCommits();
     }
 
     private void publish()
@@ -246,7 +246,7 @@ final class ShardRun {
             shard.size().begins(rows.size());
             var told = number;
             var progress = progress(rows);
-            var along = !judge.searches() && !shard.isCareful();
+            var along = maySendAlong() && !judge.searches() && !shard.isCareful();
             lines.append(rows, along ? progress : null);
             settle();
             committing = rows;
@@ -257,6 +257,14 @@ final class ShardRun {
             settle();
             throw halt;
         }
+    }
+
+    /**
+     * Returns whether a commit of an earlier transaction, if it was delayed, cannot come between the progress and the
+     * rows of this one: it would commit that they are published, and not them.
+     */
+    private boolean maySendAlong() {
+        return progress != null && progress.refusesLateCommits();
     }
 
     private void putBack(List<Row> rows) {

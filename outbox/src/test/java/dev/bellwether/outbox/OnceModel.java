@@ -33,7 +33,8 @@ final class OnceModel {
         MISSING_PROGRESS_IS_NOT_NOTICED,
         MARKED_BEFORE_THE_DELETE,
         EPOCHS_ARE_NOT_DURABLE,
-        A_SECOND_SETTING_BACK_IS_NOT_NOTICED
+        A_SECOND_SETTING_BACK_IS_NOT_NOTICED,
+        PROGRESS_ALONG_THOUGH_COMMITS_MAY_BE_LATE
     }
 
     /** What the conditions of seeing each record once exclude, and that of order do not. */
@@ -42,7 +43,9 @@ final class OnceModel {
         /** Some leaders keep no progress. */
         FORGETFUL_LEADERS,
         /** The database is set back to a state of before, as from a backup. */
-        SET_BACK
+        SET_BACK,
+        /** Brokers below transaction.version=2 take a commit that comes late for one of the transaction under way. */
+        LATE_COMMITS
     }
 
     private record Backup(TreeMap<Long, String> table, long epoch, ProgressMark mark, long sequence, int events) {}
@@ -70,9 +73,11 @@ final class OnceModel {
 
     // the brokers
     private final int[] fences = new int[2];
-    private final List<@Nullable Transaction> open = new ArrayList<>();
+    private final List<@Nullable Appended> open = new ArrayList<>();
     private final List<Published> progress = new ArrayList<>();
-    private final List<String> committed = new ArrayList<>();
+    private final List<Appended> log = new ArrayList<>();
+    /** The fence under which a commit was sent twice, of which one is on its way; 0 if there is none. */
+    private final int[] late = new int[2];
 
     private final List<Leader> leaders = new ArrayList<>();
     private int favoured;
@@ -86,8 +91,14 @@ final class OnceModel {
 
     private int events;
 
-    /** One that is appended and not committed. */
     private record Transaction(List<Row> rows, long number, long epoch) {}
+
+    /** What is in the log of a transaction. */
+    private static final class Appended {
+        private List<Row> rows = List.of();
+        private @Nullable Published progress;
+        private boolean committed;
+    }
 
     OnceModel(long seed, Planted planted, Trouble trouble) {
         random = new Random(seed);
@@ -114,7 +125,7 @@ final class OnceModel {
         }
         var seen = new HashSet<>(forgotten);
         var last = 0;
-        for (var event : trouble == Trouble.NONE ? committed : lastOfEach()) {
+        for (var event : trouble == Trouble.NONE ? committed() : lastOfEach()) {
             var number = Integer.parseInt(event);
             if (!seen.add(event)) {
                 return event + " is seen twice";
@@ -129,10 +140,18 @@ final class OnceModel {
                 : seen.size() < events ? (events - seen.size()) + " of " + events + " are lost" : "";
     }
 
+    private List<String> committed() {
+        return log.stream()
+                .filter(transaction -> transaction.committed)
+                .flatMap(transaction -> transaction.rows.stream())
+                .map(Row::eventId)
+                .toList();
+    }
+
     /** Whatever is seen again: what a reader has seen last of each key must be the newest. */
     private List<String> lastOfEach() {
         var last = new LinkedHashSet<String>();
-        for (var event : committed) {
+        for (var event : committed()) {
             last.remove(event);
             last.add(event);
         }
@@ -156,6 +175,8 @@ final class OnceModel {
                 leaders.add(new Leader());
                 favoured = random.nextInt(leaders.size());
             }
+        } else if (trouble == Trouble.LATE_COMMITS && dice == 17) {
+            commitLate(random.nextInt(2));
         } else if (!leaders.isEmpty()) {
             if (random.nextInt(20) == 0) {
                 favoured = random.nextInt(leaders.size()); // the others are frozen, or nearly so
@@ -199,6 +220,24 @@ final class OnceModel {
         }
     }
 
+    /** Commits what is in the log of a transaction under way, which it was not meant for. */
+    private void commitLate(int id) {
+        if (late[id] != 0 && late[id] == fences[id] && open.get(id) != null) {
+            commit(id);
+            late[id] = 0;
+        }
+    }
+
+    private void commit(int id) {
+        var transaction = open.set(id, null);
+        if (transaction != null) {
+            transaction.committed = true;
+            if (transaction.progress != null) {
+                progress.add(transaction.progress);
+            }
+        }
+    }
+
     private void setBack() {
         if (backups.isEmpty() || random.nextInt(3) == 0) {
             backups.add(new Backup(new TreeMap<>(table), epoch, mark, sequence, events));
@@ -233,10 +272,17 @@ final class OnceModel {
         private long unmarked;
         private long base;
         private boolean dead;
+        /** As with brokers that refuse a commit that is late. */
+        private final boolean sendsAlong = planted != Planted.PROGRESS_BEHIND_THE_COMMIT
+                && (trouble != Trouble.LATE_COMMITS || planted == Planted.PROGRESS_ALONG_THOUGH_COMMITS_MAY_BE_LATE);
+
         private long ours;
         private long number;
         private long durable;
         private int turn;
+        /** Begun, and its rows are on their way. */
+        private @Nullable Transaction appending;
+
         private @Nullable Transaction appended;
         private @Nullable Transaction committing;
         private int committingOn;
@@ -339,34 +385,65 @@ final class OnceModel {
 
         /** The thread that publishes. */
         private void goOn() {
-            if (appended == null) {
-                if (planted != Planted.NOBODY_WAITS_FOR_DELETES
-                        && keepsProgress
-                        && number - ProgressTopic.WINDOW > durable) {
-                    return;
-                }
-                var rows = table.entrySet().stream()
-                        .filter(row -> known.add(row.getKey()))
-                        .limit(3)
-                        .map(row -> new Row(row.getKey(), row.getValue(), "t", null, null, null, -1, -1, 0, false))
-                        .toList();
-                if (rows.isEmpty()) {
-                    return;
-                }
-                known.retainAll(table.keySet());
-                rows.forEach(row -> known.add(row.id()));
-                if (fence[turn] != fences[turn]) {
-                    dead = true;
-                    return;
-                }
-                appended = new Transaction(rows, 0, ours);
-                open.set(turn, appended);
+            if (appending != null) {
+                appendRows(appending);
+            } else if (appended == null) {
+                append();
             } else if (committing == null) {
-                committing = new Transaction(appended.rows(), keepsProgress ? number++ : 0, ours);
+                committing = appended;
                 committingOn = turn;
                 appended = null;
                 turn = 1 - turn;
             }
+        }
+
+        private void append() {
+            if (planted != Planted.NOBODY_WAITS_FOR_DELETES
+                    && keepsProgress
+                    && number - ProgressTopic.WINDOW > durable) {
+                return;
+            }
+            var rows = table.entrySet().stream()
+                    .filter(row -> known.add(row.getKey()))
+                    .limit(3)
+                    .map(row -> new Row(row.getKey(), row.getValue(), "t", null, null, null, -1, -1, 0, false))
+                    .toList();
+            if (rows.isEmpty()) {
+                return;
+            }
+            known.retainAll(table.keySet());
+            rows.forEach(row -> known.add(row.id()));
+            if (fence[turn] != fences[turn]) {
+                dead = true;
+                return;
+            }
+            var began = new Appended();
+            open.set(turn, began);
+            var transaction = new Transaction(rows, keepsProgress ? number++ : 0, ours);
+            if (sendsAlong && keepsProgress) {
+                began.progress = published(transaction);
+            }
+            if (trouble == Trouble.LATE_COMMITS) {
+                appending = transaction;
+            } else {
+                appendRows(transaction);
+            }
+        }
+
+        private void appendRows(Transaction transaction) {
+            var began = open.get(turn);
+            if (fence[turn] != fences[turn] || began == null) {
+                dead = true; // brokers refuse what comes behind a commit that was late
+                return;
+            }
+            began.rows = transaction.rows();
+            log.add(began);
+            appending = null;
+            appended = transaction;
+        }
+
+        private Published published(Transaction transaction) {
+            return Published.of(transaction.number(), base, transaction.epoch(), transaction.rows());
         }
 
         /** The thread that commits. */
@@ -379,18 +456,21 @@ final class OnceModel {
                 dead = true;
                 return;
             }
-            open.set(committingOn, null);
-            transaction.rows().forEach(row -> committed.add(row.eventId()));
+            if (trouble == Trouble.LATE_COMMITS && random.nextInt(5) == 0) {
+                late[committingOn] = fence[committingOn];
+            }
+            commit(committingOn);
             if (!keepsProgress) {
                 toDelete.add(transaction);
                 committing = null;
                 return;
             }
-            if (planted != Planted.PROGRESS_BEHIND_THE_COMMIT || random.nextInt(20) > 0) {
-                progress.add(Published.of(transaction.number(), base, transaction.epoch(), transaction.rows()));
-            } else {
+            if (planted == Planted.PROGRESS_BEHIND_THE_COMMIT && random.nextInt(20) == 0) {
                 dead = true; // between the two
                 return;
+            }
+            if (!sendsAlong) {
+                progress.add(published(transaction)); // also if the rows were committed before, by what was late
             }
             toDelete.add(transaction);
             committing = null;

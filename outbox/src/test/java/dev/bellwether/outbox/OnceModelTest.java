@@ -29,6 +29,7 @@ class OnceModelTest {
         var trouble = switch (planted) {
             case LEADERS_WITHOUT_PROGRESS_ARE_NOT_NOTICED, EPOCHS_ARE_NOT_DURABLE ->
                 OnceModel.Trouble.FORGETFUL_LEADERS;
+            case PROGRESS_ALONG_THOUGH_COMMITS_MAY_BE_LATE -> OnceModel.Trouble.LATE_COMMITS;
             case MISSING_PROGRESS_IS_NOT_NOTICED, A_SECOND_SETTING_BACK_IS_NOT_NOTICED -> OnceModel.Trouble.SET_BACK;
             default -> OnceModel.Trouble.NONE;
         };

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,7 +21,9 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -376,6 +379,58 @@ class OnceTest {
             assertThat(stage.await(RelayEvent.ProgressRefused.class).reason()).containsIgnoringCase("authoriz");
             assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
         }
+    }
+
+    /** Where a commit that was delayed may hit it, a transaction never has its progress in the log without its rows. */
+    @Test
+    void progressIsSentAlongOnlyIfBrokersRefuseACommitThatIsLate() throws Exception {
+        try (var brokers = KafkaBrokers.start(1);
+                var stage = new RelayStage(brokers.bootstrap());
+                var admin = Admin.create(Map.<String, Object>of("bootstrap.servers", stage.bootstrap))) {
+            assertThat(progressBeforeTheFlush(stage)).containsOnly(true);
+            admin.updateFeatures(
+                            Map.of(
+                                    "transaction.version",
+                                    new FeatureUpdate((short) 1, FeatureUpdate.UpgradeType.SAFE_DOWNGRADE)),
+                            new UpdateFeaturesOptions())
+                    .all()
+                    .get();
+            assertThat(progressBeforeTheFlush(stage)).containsOnly(false);
+        }
+    }
+
+    /** Returns of each record of progress whether it was sent before all rows of its transaction were in the log. */
+    private static List<Boolean> progressBeforeTheFlush(RelayStage stage) throws Exception {
+        var told = new CopyOnWriteArrayList<Boolean>();
+        var topic = stage.config(more -> more).progress().name();
+        try (var relay = stage.relay(
+                more -> more,
+                properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                    private volatile boolean flushed;
+
+                    @Override
+                    public void before(String method) {
+                        flushed = flushed && !method.equals("beginTransaction");
+                    }
+
+                    @Override
+                    public void after(String method) {
+                        flushed = flushed || method.equals("flush");
+                    }
+
+                    @Override
+                    public boolean insteadOfSending(ProducerRecord<byte[], byte[]> record) {
+                        if (record.topic().equals(topic)) {
+                            told.add(!flushed);
+                        }
+                        return false;
+                    }
+                }))) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 20));
+            stage.awaitEmpty();
+            assertThat(relay.isLeader()).isTrue();
+        }
+        return told;
     }
 
     private static AclBinding acl(

@@ -183,6 +183,30 @@ class ReplayTest {
         }
     }
 
+    /** A record that is requeued has a new id, and the time at which it was first stashed. */
+    @Test
+    void whatIsPublishedSinceATimeHasWhatWasRequeuedBehindItsFirst() throws Exception {
+        var other = Servers.fresh("topic");
+        try (var stage = new RelayStage(OutboxForm.ROTATED)) {
+            Servers.topic(stage.bootstrap, other, 3, Map.of());
+            stage.relay(more -> more.poison(Poison.PARK));
+            stage.stash(
+                    Message.to(stage.topic).key("k").value("0").partition(99).build());
+            stage.await(RelayEvent.Parked.class);
+            stage.stash(Writers.numbered(stage.topic, "k", 1, 2));
+            stage.awaitEmpty();
+            stage.execute("UPDATE " + stage.table.parked() + " SET record_partition = NULL");
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            assertThat(admin.requeueTopic(stage.topic)).isOne();
+            stage.awaitEmpty();
+            var since = Replay.since(
+                    Instant.ofEpochMilli(stage.number("SELECT ceil(extract(epoch FROM max(created)) * 1000)" + " FROM "
+                            + stage.table.name() + " WHERE convert_from(record_value, 'UTF8') = '0'")));
+            assertThat(admin.replayInto(other, since, kafka(stage))).isEqualTo(2);
+            assertThat(admin.replay(since, kafka(stage))).isEqualTo(2);
+        }
+    }
+
     @Test
     void plainTableHasNothingToPublishAgain() throws Exception {
         try (var stage = new RelayStage(OutboxForm.PLAIN)) {

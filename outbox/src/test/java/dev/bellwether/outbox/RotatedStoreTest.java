@@ -170,7 +170,11 @@ class RotatedStoreTest {
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(100, 350).boxed().toList());
             assertThat(stage.store.rotate(stage.connection, 350, day)).isFalse();
-            statement.execute("UPDATE " + table.name() + " SET created = created - interval '2 days' WHERE id < 200");
+            statement.execute("UPDATE " + table.name() + " SET created = created - interval '2 days' WHERE id = 199");
+            assertThat(stage.store.rotate(stage.connection, 350, day))
+                    .as("the last has been requeued, with its time")
+                    .isFalse();
+            statement.execute("UPDATE " + table.name() + " SET created = created - interval '2 days' WHERE id < 199");
             assertThat(stage.store.rotate(stage.connection, 350, day)).isTrue();
             assertThat(stage.rows())
                     .containsExactlyElementsOf(

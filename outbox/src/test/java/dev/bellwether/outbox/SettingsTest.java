@@ -9,7 +9,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import org.apache.kafka.common.config.ConfigData;
+import org.apache.kafka.common.config.provider.ConfigProvider;
 import org.junit.jupiter.api.Test;
 
 /** Each setting does what it says. */
@@ -104,6 +107,67 @@ class SettingsTest {
         }
     }
 
+    /** Told by properties of its own where the brokers are, as an SSL engine factory is told its certificates. */
+    public static final class Directory implements ConfigProvider {
+        private String brokers = "nobody:1";
+
+        @Override
+        public void configure(Map<String, ?> properties) {
+            brokers = String.valueOf(properties.get("brokers"));
+        }
+
+        @Override
+        public ConfigData get(String path) {
+            return get(path, Set.of("bootstrap"));
+        }
+
+        @Override
+        public ConfigData get(String path, Set<String> keys) {
+            return new ConfigData(Map.of("bootstrap", brokers));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    @Test
+    void whatAPlugInNeedsReachesEveryClientOfTheRelay() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 3));
+            stage.relay(more -> more.producer(Map.of(
+                    "config.providers",
+                    "directory",
+                    "config.providers.directory.class",
+                    Directory.class.getName(),
+                    "config.providers.directory.param.brokers",
+                    stage.bootstrap,
+                    "bootstrap.servers",
+                    "${directory:bootstrap}")));
+            var first = Eventually.eventually(
+                    "it has begun, or failed",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                            .filter(event ->
+                                    event instanceof RelayEvent.Faulted || event instanceof RelayEvent.LeaderRefreshed)
+                            .findFirst());
+            assertThat(first).isInstanceOf(RelayEvent.LeaderRefreshed.class);
+            stage.awaitEmpty();
+        }
+    }
+
+    @Test
+    void whatIsTheProducersAloneReachesNoOtherClient() {
+        var common = KafkaTopics.common(Map.of(
+                "bootstrap.servers", "b:1",
+                "org.acme.own", "x",
+                "interceptor.classes", "org.acme.Interceptor",
+                "key.serializer", "org.acme.Serializer",
+                "isolation.level", "read_uncommitted",
+                "client.id", "c",
+                "retries", 3));
+        assertThat(common).containsOnlyKeys("bootstrap.servers", "org.acme.own");
+    }
+
     @Test
     void tableOfTheOriginalIsRelayedAsItIs() throws Exception {
         try (var stage = new RelayStage(OutboxTable.Layout.GOHARVEST);
@@ -111,8 +175,9 @@ class SettingsTest {
             stage.execute("INSERT INTO " + stage.table.name()
                     + " (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys, kafka_header_values)"
                     + " VALUES (now(), '" + stage.topic + "', 'k', '0', ARRAY['a', 'b'], ARRAY['1', 'zwei ü'])");
-            stage.stash(
-                    Message.to(stage.topic).key("k").value("1").header("c", "3").build());
+            var ours =
+                    Message.to(stage.topic).key("k").value("1").header("c", "3").build();
+            stage.stash(ours);
             stage.execute("INSERT INTO " + stage.table.name()
                     + " (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys, kafka_header_values)"
                     + " VALUES (now(), '" + stage.topic + "', 'bad', 'x', ARRAY['a', 'b'], ARRAY['1'])");
@@ -125,6 +190,9 @@ class SettingsTest {
             assertThat(Reader.header(reader.records().get(0), "b")).isEqualTo("zwei ü");
             assertThat(Reader.header(reader.records().get(0), "event-id")).hasSize(36);
             assertThat(Reader.header(reader.records().get(1), "c")).isEqualTo("3");
+            assertThat(Reader.header(reader.records().get(1), "event-id"))
+                    .isEqualTo(ours.eventId().toString());
+            assertThat(reader.records().get(1).headers()).hasSize(2);
             assertThat(stage.number("SELECT count(*) FROM " + stage.table.parked()))
                     .isEqualTo(1);
         }

@@ -15,7 +15,7 @@ final class ShardMandate implements Mandate {
         try {
             work.run();
         } finally {
-            mandate.over = true;
+            mandate.end();
             thread.join();
         }
     }
@@ -23,8 +23,12 @@ final class ShardMandate implements Mandate {
     /** Returns one that is over. */
     static ShardMandate past() {
         var mandate = new ShardMandate();
-        mandate.over = true;
+        mandate.end();
         return mandate;
+    }
+
+    void end() {
+        over = true;
     }
 
     @Override

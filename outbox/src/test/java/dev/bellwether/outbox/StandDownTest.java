@@ -13,10 +13,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -153,6 +157,48 @@ class StandDownTest {
             latch.await();
         } catch (InterruptedException e) {
             awaitWhateverComes(latch);
+        }
+    }
+
+    /** Who listens would take this relay for halted while another leads. */
+    @Test
+    void nothingIsToldOfAHaltWhenTheMandateIsOver() throws Exception {
+        var asked = new CountDownLatch(1);
+        var answer = new CountDownLatch(1);
+        var brokers = new PoisonDetector.Topics() {
+            @Override
+            public Optional<String> fault(String topic, int partition) {
+                return Optional.empty();
+            }
+
+            @Override
+            public Map<String, String> missing(Set<String> topics) {
+                asked.countDown();
+                awaitWhateverComes(answer);
+                return Map.of(topics.iterator().next(), "it is missing");
+            }
+        };
+        try (var stage = new RelayStage()) {
+            var config =
+                    stage.config(more -> more.once(false).poison(Poison.HALT).wakeUp(false));
+            var shard = new Shard(
+                    0,
+                    config,
+                    stage.database,
+                    properties -> new MockProducer<>(true, null, new ByteArraySerializer(), new ByteArraySerializer()),
+                    new PoisonDetector(brokers, TimeUnit.HOURS.toNanos(1), System::nanoTime),
+                    new WakeUpListener(stage.database, config),
+                    "relay");
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            var mandate = new ShardMandate();
+            var work = new Thread(() -> shard.lead(mandate));
+            work.start();
+            asked.await();
+            mandate.end();
+            shard.heard(new LeadershipEvent.Fenced(mandate, Cause.EXPIRED));
+            answer.countDown();
+            work.join();
+            assertThat(stage.events).last().isEqualTo(new RelayEvent.LeaderFenced(0));
         }
     }
 

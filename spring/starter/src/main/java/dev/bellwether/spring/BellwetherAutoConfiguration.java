@@ -4,6 +4,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
 import java.util.List;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -79,8 +81,30 @@ public class BellwetherAutoConfiguration {
 
     /** Starts last, stops first: stands, and leaves where it does not lead. */
     @Bean
-    SmartLifecycle bellwetherStanding(Candidacies candidacies) {
-        return new CandidacyLifecycle(SmartLifecycle.DEFAULT_PHASE, candidacies::start, candidacies::closing);
+    SmartLifecycle bellwetherStanding(Candidacies candidacies, ApplicationContext context) {
+        return new CandidacyLifecycle(
+                SmartLifecycle.DEFAULT_PHASE,
+                () -> {
+                    refuseTwice(candidacies, context.getParent());
+                    candidacies.start();
+                },
+                candidacies::closing);
+    }
+
+    /** Two candidacies of one process would take the seat from each other: what asks the other never runs. */
+    private static void refuseTwice(Candidacies candidacies, @Nullable ApplicationContext parent) {
+        var ofParent = parent == null
+                ? null
+                : parent.getBeanProvider(Candidacies.class).getIfUnique();
+        if (ofParent != null) {
+            var both = new TreeSet<>(candidacies.expected());
+            both.retainAll(ofParent.expected());
+            if (!both.isEmpty()) {
+                throw new IllegalStateException("this context and its parent would both stand in " + both
+                        + ", and only one of them can lead: set bellwether.enabled=false for one of the two, or name"
+                        + " an election in one only");
+            }
+        }
     }
 
     /** Starts first, stops last: gives up the seats when nothing else runs. */

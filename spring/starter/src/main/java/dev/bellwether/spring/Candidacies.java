@@ -159,14 +159,39 @@ public final class Candidacies {
 
     /** Stands in all elections that anything names. */
     void start() {
-        List<String> entered;
+        var entered = new ArrayList<Entered>();
         synchronized (this) { // all at once: a thread of a bean that must stop first does not enter one that it calls
             running = true;
             handingOver.set(false);
-            entered = expected().stream().filter(this::enter).toList();
+            for (var election : expected()) {
+                var former = latest.get(election);
+                if (enter(election)) {
+                    entered.add(new Entered(election, Objects.requireNonNull(latest.get(election)), former));
+                }
+            }
         }
-        entered.forEach(this::stand);
+        RuntimeException failure = null;
+        for (var each : entered) {
+            try {
+                stand(each.election());
+            } catch (RuntimeException | Error e) {
+                withdraw(each.election(), each.leadership(), each.former());
+                if (e instanceof Error error) {
+                    throw error;
+                }
+                failure = failure == null ? (RuntimeException) e : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
+
+    /** Where calls find the leadership already, and we are to stand. */
+    private record Entered(
+            String election,
+            Leadership leadership,
+            @Nullable Leadership former) {}
 
     /** Returns all elections that anything names, whether or not this process stands in them now. */
     Set<String> expected() {

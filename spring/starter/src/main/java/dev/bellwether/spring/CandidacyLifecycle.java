@@ -17,8 +17,8 @@ final class CandidacyLifecycle implements SmartLifecycle {
 
     @Override
     public void start() {
-        running = true;
         onStart.run();
+        running = true; // one that has failed is started again with the context
     }
 
     @Override

@@ -38,6 +38,7 @@ final class EventConfigurations {
     @Configuration(proxyBeanMethods = false)
     static class Events {
         @Bean
+        @ConditionalOnMissingBean // that of an ancestor, which hears of all events
         static OutboxEventListener bellwetherOutboxEventListener(
                 ObjectProvider<TransactionalOutbox> outbox,
                 ObjectProvider<EventSerializers> serializers,

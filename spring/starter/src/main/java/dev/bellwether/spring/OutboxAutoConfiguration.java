@@ -64,6 +64,7 @@ public class OutboxAutoConfiguration {
     record Table(OutboxTable named) {}
 
     @Bean
+    @ConditionalOnMissingBean
     @DependsOnDatabaseInitialization
     Table bellwetherOutboxTable(DataSource dataSource, OutboxProperties properties) {
         var table = OutboxTable.named(properties.getTable());
@@ -92,6 +93,7 @@ public class OutboxAutoConfiguration {
     }
 
     @Bean
+    @ConditionalOnMissingBean
     RelayTroubles bellwetherRelayTroubles() {
         return new RelayTroubles();
     }

@@ -1,9 +1,7 @@
 package dev.bellwether.spring;
 
-import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.RelayStats;
-import java.sql.SQLException;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -17,19 +15,17 @@ final class OutboxHealth {
     static final String DEGRADED = "DEGRADED";
 
     private final OutboxRelay relay;
-    private final OutboxAdmin admin;
     private final RelayTroubles troubles;
 
-    OutboxHealth(OutboxRelay relay, OutboxAdmin admin, RelayTroubles troubles) {
+    OutboxHealth(OutboxRelay relay, RelayTroubles troubles) {
         this.relay = relay;
-        this.admin = admin;
         this.troubles = troubles;
     }
 
     /** How it is; what an operator wants to know. */
     record Told(String status, Map<String, Object> details) {}
 
-    /** Asks the database, once. */
+    /** Never waits: a probe that comes again and again would use up the pool while the table is locked. */
     Told look() {
         var details = new TreeMap<String, Object>();
         var stats = relay.stats();
@@ -41,8 +37,9 @@ final class OutboxHealth {
             details.put("error", wrong);
         }
         var degraded = !wrong.isEmpty() || blocked > 0;
-        try {
-            var state = admin.quickState();
+        var known = relay.state();
+        if (known.isPresent()) {
+            var state = known.get();
             details.put("backlog", state.backlog());
             details.put("exact", state.exact());
             details.put("oldest", state.oldest().toString());
@@ -50,8 +47,11 @@ final class OutboxHealth {
             var leaders = new TreeMap<String, String>();
             state.shards().forEach(shard -> leaders.put(String.valueOf(shard.shard()), shard.relay()));
             details.put("leaders", leaders);
-        } catch (SQLException | RuntimeException e) {
-            details.put("database", String.valueOf(e.getMessage()));
+        } else {
+            details.put(
+                    "database",
+                    "the state of outbox " + relay.outbox()
+                            + " is not known: its table has not been read yet, or cannot" + " be read now");
             degraded = true;
         }
         return new Told(troubles.isAnyFailed() ? "DOWN" : degraded ? DEGRADED : "UP", details);

@@ -1,8 +1,6 @@
 package dev.bellwether.spring;
 
-import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxRelay;
-import javax.sql.DataSource;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -27,9 +25,8 @@ import org.springframework.context.annotation.Bean;
 public class OutboxHealth4AutoConfiguration {
     @Bean
     @ConditionalOnEnabledHealthIndicator("outbox")
-    HealthIndicator outboxHealthIndicator(
-            OutboxRelay relay, DataSource dataSource, OutboxAutoConfiguration.Table table, RelayTroubles troubles) {
-        var health = new OutboxHealth(relay, OutboxAdmin.of(dataSource, table.named()), troubles);
+    HealthIndicator outboxHealthIndicator(OutboxRelay relay, RelayTroubles troubles) {
+        var health = new OutboxHealth(relay, troubles);
         return () -> {
             var told = health.look();
             return Health.status(told.status()).withDetails(told.details()).build();

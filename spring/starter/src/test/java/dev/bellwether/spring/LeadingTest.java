@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.Lifecycle;
 import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
@@ -616,6 +617,70 @@ class LeadingTest {
                     assertThat(election.acquire()).isEqualTo(2);
                     assertThat(context.getBean(Candidacies.class).isLeader("billing"))
                             .isTrue();
+                });
+    }
+
+    @LeaderOnly("printing")
+    static final class StopsBadlyOnce implements Lifecycle {
+        private final AtomicInteger stops = new AtomicInteger();
+        private volatile boolean running;
+
+        @Override
+        public void start() {
+            running = true;
+        }
+
+        @Override
+        public void stop() {
+            running = false;
+            if (stops.incrementAndGet() == 2) {
+                throw new IllegalStateException("planted");
+            }
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
+    }
+
+    /** The context stops its beans, starts them with all others, and they stop because nobody leads yet. */
+    @Test
+    void aStartThatFailedOnceIsMadeUpForByTheNext(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(StopsBadlyOnce.class)
+                .withPropertyValues("bellwether.elections.billing.priority=3")
+                .run(context -> {
+                    controlled.election("printing").acquire();
+                    context.stop();
+                    assertThatThrownBy(context::start).hasStackTraceContaining("planted");
+                    assertThat(context.getBean(Candidacies.class).all())
+                            .as("the others stand")
+                            .extracting(Candidacy::election)
+                            .containsExactly("billing");
+                    context.start();
+                    assertThat(context.getBean(Candidacies.class).all())
+                            .extracting(Candidacy::election)
+                            .containsExactly("billing", "printing");
+                });
+    }
+
+    @Test
+    void aContextDoesNotStandBesideItsParentInOneElection(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("bellwether.elections.billing.priority=3")
+                .run(parent -> {
+                    Contexts.plain()
+                            .withParent(parent)
+                            .withPropertyValues("bellwether.elections.billing.priority=3")
+                            .run(child -> assertThat(child)
+                                    .getFailure()
+                                    .hasStackTraceContaining("both stand in [billing]")
+                                    .hasStackTraceContaining("bellwether.enabled=false"));
+                    Contexts.plain()
+                            .withParent(parent)
+                            .withPropertyValues("bellwether.enabled=false")
+                            .run(child -> assertThat(child).hasNotFailed());
                 });
     }
 

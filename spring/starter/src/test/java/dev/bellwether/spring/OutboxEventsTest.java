@@ -60,6 +60,17 @@ class OutboxEventsTest {
         });
     }
 
+    /** An event of a child is told to the listeners of its parent, too. */
+    @Test
+    void inAHierarchyOfContextsAnEventIsOneMessage() {
+        withoutRelay()
+                .run(parent -> withoutRelay().withParent(parent).run(child -> {
+                    rig.transaction.executeWithoutResult(status -> child.publishEvent(new Paid("order-1")));
+                    assertThat(rig.rows()).isOne();
+                    assertThat(child.getBean(RelayTroubles.class)).isSameAs(parent.getBean(RelayTroubles.class));
+                }));
+    }
+
     @Test
     void anEventOutsideATransactionIsRefused() {
         withoutRelay().run(context -> {

@@ -9,10 +9,13 @@ import dev.bellwether.outbox.Message;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
 import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 
@@ -22,14 +25,48 @@ import org.springframework.jdbc.core.JdbcTemplate;
 class OutboxHealthTest {
     private final OutboxRig rig = new OutboxRig();
 
+    /** Returns one whose relay reads the state of its table often. */
+    private ApplicationContextRunner application() {
+        return looking(rig.application());
+    }
+
+    private static ApplicationContextRunner looking(ApplicationContextRunner application) {
+        return application.withBean(
+                OutboxAutoConfiguration.RelayCustomizer.class,
+                () -> relay -> relay.stateInterval(Duration.ofMillis(500)));
+    }
+
+    /** A probe comes again and again, and each would keep a connection. */
+    @Test
+    void aTableThatIsLockedKeepsNobodyWaiting() {
+        application().run(context -> {
+            await("it leads", context, "UP", "leading", true);
+            rig.transaction.executeWithoutResult(status -> {
+                new JdbcTemplate(rig.database).execute("LOCK TABLE " + rig.table + " IN ACCESS EXCLUSIVE MODE");
+                var told = CompletableFuture.supplyAsync(() -> status(indicator(context)));
+                assertThat(told).succeedsWithin(Duration.ofSeconds(30));
+                Eventually.eventually(
+                        "it is not known how the table is",
+                        OutboxRig.PATIENCE,
+                        () -> status(indicator(context)).equals("DEGRADED"));
+                assertThat(details(indicator(context)).get("database"))
+                        .asString()
+                        .contains(rig.table);
+            });
+            await("it is known again", context, "UP", "leading", true);
+        });
+    }
+
     @Test
     void aRelayIsUpWhetherItLeadsOrStandsBy() {
-        rig.application().run(leader -> {
+        application().run(leader -> {
             await("it leads", leader, "UP", "leading", true);
+            awaitLeaders(leader);
             assertThat(details(indicator(leader)).keySet().stream().map(String::valueOf))
                     .containsExactlyInAnyOrder("backlog", "blocked", "exact", "leaders", "leading", "oldest", "parked");
             assertThat((Map<?, ?>) details(indicator(leader)).get("leaders")).hasSize(1);
-            rig.application().run(standby -> {
+            application().run(standby -> {
+                awaitLeaders(standby);
                 assertThat(status(indicator(standby))).isEqualTo("UP");
                 assertThat(details(indicator(standby)).get("leading")).isEqualTo(false);
                 assertThat(details(indicator(standby)).get("leaders"))
@@ -40,7 +77,7 @@ class OutboxHealthTest {
 
     @Test
     void aRelayWithoutItsBrokersIsDegradedAndTellsOfTheBacklog() {
-        rig.application()
+        application()
                 .withPropertyValues(
                         "bellwether.outbox.relay.producer[bootstrap.servers]=127.0.0.1:1",
                         "bellwether.outbox.relay.producer[max.block.ms]=500")
@@ -58,7 +95,7 @@ class OutboxHealthTest {
 
     @Test
     void aRelayWithABlockedKeyIsDegraded() {
-        rig.application().run(context -> {
+        application().run(context -> {
             stash(
                     context,
                     Message.to(rig.topic).key("k").value("astray").partition(99).build());
@@ -68,18 +105,22 @@ class OutboxHealthTest {
 
     @Test
     void aRelayWithoutItsTableIsDegraded() {
-        rig.application().run(context -> {
+        application().run(context -> {
             await("it leads", context, "UP", "leading", true);
             new JdbcTemplate(rig.database).execute("ALTER TABLE " + rig.table + " RENAME TO " + rig.table + "_1");
+            Eventually.eventually(
+                    "it tells of the table",
+                    OutboxRig.PATIENCE,
+                    () -> String.valueOf(details(indicator(context)).get("database"))
+                            .contains(rig.table));
             assertThat(status(indicator(context))).isEqualTo("DEGRADED");
-            assertThat(details(indicator(context)).get("database")).asString().contains(rig.table);
         });
     }
 
     @Test
     void aRelayWhoseCandidacyHasFailedPermanentlyIsDown(ControlledElections controlled) {
-        rig.on(Contexts.controlled(controlled)).run(context -> {
-            assertThat(status(indicator(context))).isEqualTo("UP");
+        looking(rig.on(Contexts.controlled(controlled))).run(context -> {
+            await("its table is read", context, "UP", "leading", false);
             controlled.election("outbox." + rig.table + ".0").fail(new ElectionException("planted"));
             await("its candidacy has failed", context, "DOWN", "leading", false);
             assertThat(details(indicator(context)).get("error")).asString().contains("planted");
@@ -99,6 +140,13 @@ class OutboxHealthTest {
     private void stash(ApplicationContext context, Message message) {
         rig.transaction.executeWithoutResult(
                 status -> context.getBean(TransactionalOutbox.class).stash(message));
+    }
+
+    private static void awaitLeaders(ApplicationContext context) {
+        Eventually.eventually(
+                "it is known who leads",
+                OutboxRig.PATIENCE,
+                () -> details(indicator(context)).get("leaders") instanceof Map<?, ?> leaders && leaders.size() == 1);
     }
 
     private static Object indicator(ApplicationContext context) {
