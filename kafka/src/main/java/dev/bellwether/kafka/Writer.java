@@ -110,7 +110,7 @@ final class Writer {
         }
     }
 
-    /** Each record is told of within the delivery timeout, by a thread that any error ends without a word to us. */
+    /** Each record is told of within the delivery timeout, by a thread that any error ends silently. */
     private void replaceIfMute() {
         var writing = producer;
         if (isMute(writing) && isReplaced(writing, new TimeoutException("the producer tells nothing any more"))) {

@@ -1,8 +1,8 @@
 package dev.bellwether.testkit;
 
 /**
- * Marks what must never be: two leaders at once, a token that does not rise, events that do not come in pairs, a process
- * that ends by itself, a record that is lost or out of order.
+ * Marks what must never be: two leaders at once, a token that does not rise, events that do not come in pairs, a
+ * process that ends by itself, a record that is lost or out of order.
  *
  * <p>Immutable. A test that fails is tried once more, because a busy machine costs a leader its seat. What carries this
  * mark fails the build even if the test passes the second time. So each check of that kind begins its message with the
