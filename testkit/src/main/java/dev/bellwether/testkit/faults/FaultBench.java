@@ -93,10 +93,10 @@ public final class FaultBench implements AutoCloseable {
     /**
      * Starts all, lets things go wrong as drawn from a seed, prints what was found, and complains of what must never
      * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed},
-     * by default one for each day, and {@code -Dbellwether.bench.runs} times, each time with new candidates by the next
-     * seed. What each run has found is added, as a line, to the file {@code -Dbellwether.bench.ledger}, if one is named.
-     * The processes look every {@code -Dbellwether.bench.pause} microseconds whether they lead, 100 by default, which
-     * takes a tenth of a processor for each.
+     * by default one for each day, and {@code -Dbellwether.bench.runs} times, each time with new candidates by the
+     * next seed. What each run has found is added, as a line, to the file {@code -Dbellwether.bench.ledger}, if one is
+     * named. The processes look every {@code -Dbellwether.bench.pause} microseconds whether they lead, 100 by default,
+     * which takes a tenth of a processor for each.
      *
      * <p>A run that did little has shown nothing. So a run goes on until it has done the
      * {@linkplain BenchEnvironment#atLeast least} that its time asks for, for three times its time at most.
