@@ -7,6 +7,7 @@ import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.LeaseStore;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaException;
@@ -45,6 +46,11 @@ public final class KafkaElections {
      */
     public static Elections using(Map<String, ?> properties) {
         return using(properties, ElectionsConfig.defaults());
+    }
+
+    /** Returns the names of the properties that are ours. All others go to Kafka's clients. */
+    public static Set<String> ownProperties() {
+        return Set.copyOf(Settings.OWN);
     }
 
     /** Connects with these properties and settings. */

@@ -60,7 +60,7 @@ record Settings(
     static final String ROSTER_GROUP = "roster.group";
     static final String ASSIGNORS = "assignors";
     /** What we take out before the clients see the rest. */
-    private static final List<String> OWN =
+    static final List<String> OWN =
             List.of(TOPIC, CREATE_TOPIC, GROUP_PREFIX, ROSTER_GROUP, ASSIGNORS, BY, LONGEST_LEASE);
 
     private static final Duration LOOK = Duration.ofMillis(300);

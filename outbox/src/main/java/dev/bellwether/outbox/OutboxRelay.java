@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -41,9 +40,6 @@ public final class OutboxRelay implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutboxRelay.class);
     /** How long a start waits for brokers: in that time an error in the settings is thrown, later it is an event. */
     private static final long FIRST_MILLIS = 3_000;
-
-    private static final Set<String> OF_ELECTIONS =
-            Set.of("topic", "topic.create", "group.prefix", "roster.group", "assignors", "by", "longest.lease");
 
     private final RelayConfig config;
     private final String name;
@@ -89,7 +85,7 @@ public final class OutboxRelay implements AutoCloseable {
     /** A producer knows nothing of what {@link KafkaElections} would take for its own, such as the leader topic. */
     private static Map<String, Object> forElections(Map<String, Object> producer) {
         var properties = KafkaTopics.common(producer);
-        properties.keySet().removeAll(OF_ELECTIONS);
+        properties.keySet().removeAll(KafkaElections.ownProperties());
         return properties;
     }
 
