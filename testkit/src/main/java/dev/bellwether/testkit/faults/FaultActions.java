@@ -189,14 +189,18 @@ final class FaultActions implements AutoCloseable {
         return () -> {};
     }
 
-    /** Orders anybody who is in the seat to stand down, twice in each lease, until that is ended. */
-    Undo standDownAgainAndAgain() {
+    /**
+     * Orders anybody who is in the seat to stand down, twice in each lease, until that is ended.
+     *
+     * @param led whether somebody leads now: then the first of these finds a leader
+     */
+    Undo standDownAgainAndAgain(boolean led) {
         var orders = new Orders();
         var schedule = operator.scheduleWithFixedDelay(
                 () -> order(orders), 0, lease.dividedBy(2).toMillis(), TimeUnit.MILLISECONDS);
         return () -> {
             schedule.cancel(false);
-            if (orders.neverFoundAnybody()) {
+            if (led && orders.neverFoundAnybody()) {
                 faults.add(orders.given + " orders to stand down found nobody there, and all were answered");
             }
         };
@@ -230,7 +234,6 @@ final class FaultActions implements AutoCloseable {
         private volatile boolean found;
         private volatile boolean failed;
 
-        /** The seat of a dead or frozen leader is not vacant for so long, and then another has it. */
         private boolean neverFoundAnybody() {
             return given.get() >= SEVERAL && !found && !failed;
         }

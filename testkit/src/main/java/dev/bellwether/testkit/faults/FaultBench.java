@@ -344,7 +344,7 @@ public final class FaultBench implements AutoCloseable {
     /** Orders the one at this place to stand down, which cannot hear it, until another has led. Then this is done. */
     private Undo ordersToDeaf(int number, Runnable after) {
         var since = System.nanoTime();
-        var orders = actions.standDownAgainAndAgain();
+        var orders = actions.standDownAgainAndAgain(leader().isPresent());
         return new Undo() {
             @Override
             public void run() {
