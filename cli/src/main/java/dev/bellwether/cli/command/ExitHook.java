@@ -21,7 +21,7 @@ public final class ExitHook implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(thread);
         } catch (IllegalStateException exiting) {
-            Thread.onSpinWait();
+            // it is done
         }
     }
 }

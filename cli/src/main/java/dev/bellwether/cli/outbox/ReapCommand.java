@@ -7,6 +7,7 @@ import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.cli.command.ExitHook;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.kafka.KafkaElections;
 import dev.bellwether.outbox.OutboxRelay;
@@ -84,11 +85,10 @@ public final class ReapCommand implements Callable<Integer> {
         var config = settings.table(new OutboxTable(reaper.table(), layout)).build();
         reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
         var handedOver = new CountDownLatch(1);
-        var hook = new Thread(() -> {
+        var atExit = ExitHook.add("bellwether-reap-end", () -> {
             told.countDown();
             await(handedOver, Duration.ofMinutes(1));
         });
-        Runtime.getRuntime().addShutdownHook(hook);
         try (var elections = elections(reaper, timeout);
                 var relay = OutboxRelay.start(database, config, elections)) {
             await(told, time.orElse(Duration.ofDays(36_500)));
@@ -96,6 +96,7 @@ public final class ReapCommand implements Callable<Integer> {
             return ended ? ExitCode.RELAY_ENDED : ExitCode.OK;
         } finally {
             handedOver.countDown();
+            atExit.close();
         }
     }
 

@@ -541,19 +541,35 @@ class RunTest {
         assertThat(codeOf(run)).isEqualTo(130);
     }
 
+    /** Starts the watchdog alone, with a command that stays. */
+    private Process watchdogOf(String script) throws IOException {
+        var builder = new ProcessBuilder(
+                "bash",
+                "-p",
+                KEEPER.toString(),
+                folder.toString(),
+                "30000",
+                "no",
+                "USR1",
+                "USR2",
+                "--",
+                "bash",
+                "-c",
+                script);
+        builder.environment().put("BEATS", beats.toString());
+        builder.environment().put("TOKEN", folder.resolve("token").toString());
+        var keeper = builder.start();
+        started.add(keeper);
+        return keeper;
+    }
+
     @Test
     void commandThatStaysHasItsGraceAlsoWhileItStandsBy() throws Exception {
         Programs.run("mkfifo", orders().toString());
         var script = "say() { echo $1 >>$BEATS; }; trap 'say lost' USR2; trap 'sleep 0.2; say ended; exit' TERM;"
                 + " say start; while :; do sleep 0.02; done";
-        var line = new ArrayList<>(
-                List.of("bash", "-p", KEEPER.toString(), folder.toString(), "30000", "no", "USR1", "USR2", "--"));
-        line.addAll(List.of("bash", "-c", script));
         try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            var builder = new ProcessBuilder(line);
-            builder.environment().put("BEATS", beats.toString());
-            var keeper = builder.start();
-            started.add(keeper);
+            var keeper = watchdogOf(script);
             tell(open, "until 9000000000000000");
             until(() -> lines("beats").contains("start"));
             tell(open, "until 1"); // the mandate has been over for long
@@ -572,15 +588,8 @@ class RunTest {
         Files.writeString(folder.resolve("token"), "7\n");
         var script = "say() { echo $1 $(cat $TOKEN) >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2;"
                 + " trap exit TERM; say start; while :; do sleep 0.02; done";
-        var line = new ArrayList<>(
-                List.of("bash", "-p", KEEPER.toString(), folder.toString(), "30000", "no", "USR1", "USR2", "--"));
-        line.addAll(List.of("bash", "-c", script));
         try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            var builder = new ProcessBuilder(line);
-            builder.environment().put("BEATS", beats.toString());
-            builder.environment().put("TOKEN", folder.resolve("token").toString());
-            var keeper = builder.start();
-            started.add(keeper);
+            var keeper = watchdogOf(script);
             tell(open, "until 9000000000000000");
             until(() -> lines("beats").contains("start 7"));
             tell(open, "until 1");
