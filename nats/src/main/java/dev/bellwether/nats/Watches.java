@@ -16,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -61,7 +62,7 @@ final class Watches implements AutoCloseable {
 
     private final Watch all;
     private final RefusedWatch refused; // confined to the thread
-    private boolean waits; // confined to the thread: until we look again whether we may watch
+    private @Nullable Future<?> look; // confined to the thread: for the rights that are missing
     private boolean many; // confined to the thread
     private @Nullable Dispatcher dispatcher; // confined to the thread
     private volatile boolean closed;
@@ -105,7 +106,7 @@ final class Watches implements AutoCloseable {
     /** Begins all of them again. */
     void renew() {
         run(() -> {
-            waits = false; // a new connection may have other rights
+            waitNoMore(); // a new connection may have other rights
             for (var watch : wanted()) {
                 watch.end();
                 watch.begin();
@@ -119,15 +120,22 @@ final class Watches implements AutoCloseable {
 
     /** What is missing for one is missing for all: the first that is refused has the others wait, too. */
     private void waitForRights() {
-        waits = true;
-        var unused = thread.schedule(
+        waitNoMore();
+        look = thread.schedule(
                 guarded(() -> {
-                    waits = false;
+                    look = null;
                     client.forgetMissingRight(CONSUMERS);
                     wanted().forEach(Watch::begin);
                 }),
                 REFUSED_MILLIS,
                 TimeUnit.MILLISECONDS);
+    }
+
+    private void waitNoMore() {
+        if (look != null) {
+            look.cancel(false);
+            look = null;
+        }
     }
 
     private void connectionEvent(Connection connection, ConnectionListener.Events event) {
@@ -182,13 +190,14 @@ final class Watches implements AutoCloseable {
         private final String key;
         private int count;
         private @Nullable JetStreamSubscription subscription;
+        private @Nullable Future<?> retry;
 
         private Watch(String key) {
             this.key = key;
         }
 
         private void begin() {
-            if (closed || waits || subscription != null || !isWanted()) {
+            if (closed || look != null || subscription != null || !isWanted()) {
                 return;
             }
             try {
@@ -216,7 +225,8 @@ final class Watches implements AutoCloseable {
                     return;
                 }
                 log.debug("cannot watch {} on {} now: {}", key, client, e.getMessage());
-                var unused = thread.schedule(this::begin, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+                tryNoMore();
+                retry = thread.schedule(guarded(this::begin), RETRY_MILLIS, TimeUnit.MILLISECONDS);
             }
         }
 
@@ -234,7 +244,15 @@ final class Watches implements AutoCloseable {
                     message.getData() == null ? "" : new String(message.getData(), StandardCharsets.UTF_8)));
         }
 
+        private void tryNoMore() {
+            if (retry != null) {
+                retry.cancel(false);
+                retry = null;
+            }
+        }
+
         private void end() {
+            tryNoMore();
             var ended = subscription;
             subscription = null;
             if (ended != null && dispatcher != null) {

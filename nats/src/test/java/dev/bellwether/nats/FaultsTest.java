@@ -16,6 +16,7 @@ import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Nats;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -85,6 +86,26 @@ class FaultsTest {
                 assertThat(child.await("frozen, then leads ")).isEqualTo("false");
                 Eventually.throughout("its old renewals do no harm", LEASE.multipliedBy(2), mandate::isValid);
             }
+        }
+    }
+
+    /** Each reconnection begins all of them again; what cannot begin was tried once more often after each. */
+    @Test
+    void aWatchThatCannotBeginIsTriedOnceAtATime() throws Exception {
+        var thread = new ScheduledThreadPoolExecutor(1);
+        thread.setRemoveOnCancelPolicy(true);
+        try (var client = BucketClient.owning(
+                        Nats.connect("nats://127.0.0.1:" + server.port()),
+                        "nats://here",
+                        NatsConfig.builder().bucket("missing").build());
+                var watches = new Watches(client, "seat.>", thread, message -> {})) {
+            watches.add("seat.a");
+            for (var i = 0; i < 5; i++) {
+                watches.renew();
+            }
+            assertThat(thread.submit(() -> thread.getQueue().size()).get()).isEqualTo(1);
+        } finally {
+            thread.shutdownNow();
         }
     }
 

@@ -178,16 +178,15 @@ final class PostgresListener {
     private long listen(Connection opened) throws SQLException {
         var before = SqlConnection.limit(opened, PROBE_MILLIS);
         var committed = SqlConnection.commitByItself(opened);
-        var notifications = opened.unwrap(PGConnection.class);
-        if (isShared(opened)) {
-            warn();
-            leave(opened, before, committed);
-            return POOLED_RETRY_NANOS;
-        }
-        try (var statement = opened.createStatement()) {
-            statement.execute("LISTEN " + channel);
-        }
         try {
+            var notifications = opened.unwrap(PGConnection.class);
+            if (isShared(opened)) {
+                warn();
+                return POOLED_RETRY_NANOS;
+            }
+            try (var statement = opened.createStatement()) {
+                statement.execute("LISTEN " + channel);
+            }
             probed = false;
             receiver.probe();
             var deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROBE_MILLIS);
@@ -313,10 +312,14 @@ final class PostgresListener {
         }
         try (var statement = opened.createStatement()) {
             statement.execute("UNLISTEN " + channel);
+        } catch (SQLException e) {
+            log.debug("could not stop listening to {}", source, e); // a standby takes no such statement
+        }
+        try {
             opened.setAutoCommit(committed);
             SqlConnection.limit(opened, Math.max(0, networkTimeout));
         } catch (SQLException e) {
-            log.debug("could not stop listening to {}", source, e); // it is broken, and the pool will see that
+            log.debug("a connection to {} is broken", source, e); // and the pool will see that
         }
     }
 }

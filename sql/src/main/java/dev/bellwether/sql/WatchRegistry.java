@@ -75,10 +75,8 @@ final class WatchRegistry {
 
     /** Tells the watchers what we read, and notes that they know. */
     void tell(SeatRow row) {
-        if (watchers.containsKey(row.election())) {
-            note(row);
-            tellWatchers(row);
-        }
+        note(row);
+        tellWatchers(row);
     }
 
     /**
@@ -121,8 +119,16 @@ final class WatchRegistry {
     }
 
     private void tellHint(SeatRow row) {
-        known.put(row.election(), new Known(row, System.nanoTime() + nanos(row)));
+        ifWatched(row, () -> known.put(row.election(), new Known(row, System.nanoTime() + nanos(row))));
         tellWatchers(row);
+    }
+
+    /** In one step: of an election that nobody watches any more nothing stays behind. */
+    private void ifWatched(SeatRow row, Runnable note) {
+        watchers.computeIfPresent(row.election(), (name, present) -> {
+            note.run();
+            return present;
+        });
     }
 
     /** A watcher that fails must not keep the others from being told, nor end the thread that tells them. */
@@ -162,11 +168,11 @@ final class WatchRegistry {
     }
 
     private void note(SeatRow row) {
-        if (watchers.containsKey(row.election())) {
+        ifWatched(row, () -> {
             var now = System.nanoTime();
             known.put(row.election(), new Known(row, now + nanos(row)));
             seen.put(row.election(), new Seen(row, now));
-        }
+        });
     }
 
     /** Returns whether a lease should have run out by what is known here, so that a claim is a look at it. */

@@ -25,6 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
@@ -82,6 +84,47 @@ class BorrowedConnectionsTest {
             } finally {
                 store.close();
             }
+        }
+    }
+
+    /** As a server on standby refuses it. */
+    @Test
+    void aConnectionOnWhichNobodyMayListenGoesBackAsItCame() throws Exception {
+        try (var one = new OneConnection(PostgresServer.shared().uri())) {
+            one.connection.setAutoCommit(false);
+            one.connection.setNetworkTimeout(Runnable::run, 54_321);
+            var settings = settings(one.connection);
+            var refused = new AtomicInteger();
+            var listener =
+                    new PostgresListener(Source.of(one), "no such channel", "nobody", new PostgresListener.Receiver() {
+                        @Override
+                        public CompletionStage<Integer> probe() {
+                            return CompletableFuture.completedFuture(0);
+                        }
+
+                        @Override
+                        public void listening() {}
+
+                        @Override
+                        public void silenced() {
+                            refused.incrementAndGet();
+                        }
+
+                        @Override
+                        public void echo() {}
+
+                        @Override
+                        public boolean starves() {
+                            return false;
+                        }
+
+                        @Override
+                        public void heard(PostgresSeats.Announcement announcement) {}
+                    });
+            listener.start();
+            Eventually.eventually("it is refused", PATIENCE, () -> refused.get() > 0);
+            listener.close();
+            assertThat(settings(one.connection)).isEqualTo(settings);
         }
     }
 

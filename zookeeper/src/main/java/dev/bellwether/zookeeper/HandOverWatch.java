@@ -121,7 +121,9 @@ final class HandOverWatch {
     /** Does this if the note is for the present leader: one may have outlived the leader that it was for. */
     private void ifLed(HandOverNote order, Consumer<String> then) {
         NodeRequests.then(loop, nodes.first(), (first, error) -> {
-            if (first != null
+            if (error != null && own != null && !leads) {
+                askAgain();
+            } else if (first != null
                     && own != null
                     && !leads
                     && first.filter(node -> node.stat().getCzxid() == order.token())
@@ -175,12 +177,14 @@ final class HandOverWatch {
         var note = found;
         note.ifPresent(present -> NodeRequests.then(loop, nodes.withdrawNote(present), (deleted, error) -> {
             if (error != null && leads && found.equals(note)) {
-                cancelTimer();
-                var again =
-                        loop.clock().nanos() + standing.config().retryInterval().toNanos();
-                timer = loop.at(again, this::consider);
+                askAgain();
             }
         }));
+    }
+
+    private void askAgain() {
+        cancelTimer();
+        timer = loop.at(loop.clock().nanos() + standing.config().retryInterval().toNanos(), this::consider);
     }
 
     private void cancelTimer() {

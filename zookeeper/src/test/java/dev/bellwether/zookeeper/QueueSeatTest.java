@@ -573,6 +573,20 @@ class QueueSeatTest {
     }
 
     @Test
+    void anOrderForALeaderThatCouldNotBeReadIsObeyedLater() {
+        standing("a");
+        var leaderNode = PATH + '/' + tree.queue(PATH).get(0);
+        var second = standing("b");
+        var order = new HandOverNote(view().token(), "o1", HandOverNote.Stage.ASKED, LEASE, "b");
+        tree.refuseReads(leaderNode::equals);
+        lay(order, "");
+        assertThat(second.told).doesNotContain("prepare for a");
+        tree.refuseReads(path -> false);
+        pass(250);
+        assertThat(second.told).endsWith("prepare for a");
+    }
+
+    @Test
     void oneThatHasLeftSinceItWasReadyIsNotWaitedFor() {
         var leader = standing("a");
         var client = client(LEASE.multipliedBy(10));

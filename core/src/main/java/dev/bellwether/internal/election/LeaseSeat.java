@@ -503,11 +503,11 @@ final class LeaseSeat implements Seat {
         if (fatal(error)) {
             return;
         }
-        claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
         claimant.unanswered(latency(claimedAt), error);
         if (phase == Phase.RESOLVING) {
-            return; // the claim failed after its timeout; the reading is under way
+            return; // the claim failed after its timeout, and says why; the reading is under way
         }
+        claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
         become(Phase.RESOLVING);
         var mine = attempt;
         var asked = claim;

@@ -423,6 +423,22 @@ class LeaseSeatTest {
     }
 
     @Test
+    void aClaimThatFailsWhenNobodyWaitsForItAnyMoreCountsOnce() {
+        try (var late = new Rig(LateAnswers::new)) {
+            var claims = (LateAnswers) late.wire;
+            claims.cutFrom = "read";
+            late.stand("a", late.config());
+            while (late.figures.attempts.isEmpty()) {
+                late.pass(Duration.ofMillis(100));
+            }
+            claims.unavailableFrom = "acquire";
+            claims.late.forEach(Runnable::run);
+            late.settle();
+            assertThat(late.figures.attempts).containsExactly(Attempt.UNANSWERED);
+        }
+    }
+
+    @Test
     void aStoreThatThrowsInsteadOfAnsweringIsNoAnswer() {
         rig.wire.thrown = new IllegalStateException("not connected");
         var candidacy = rig.stand("a", rig.config());
@@ -582,7 +598,13 @@ class LeaseSeatTest {
         @Override
         public CompletionStage<Answer> acquire(Claim claim) {
             var answer = new CompletableFuture<Answer>();
-            late.add(() -> super.acquire(claim).thenAccept(answer::complete));
+            late.add(() -> super.acquire(claim).whenComplete((told, error) -> {
+                if (error == null) {
+                    answer.complete(told);
+                } else {
+                    answer.completeExceptionally(error);
+                }
+            }));
             return answer;
         }
     }
