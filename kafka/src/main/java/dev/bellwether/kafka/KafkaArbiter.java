@@ -181,7 +181,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     /** Somebody has written something, and it was read. */
     void writesTaken() {
-        writer.read(settings.topic());
+        writer.forget(settings.topic());
     }
 
     void opened(GroupSeat seat) {
@@ -190,6 +190,9 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     void closed(GroupSeat seat) {
         seats.remove(seat);
+        if (seats.isEmpty()) {
+            writesTaken(); // nobody writes any more who would learn of it
+        }
     }
 
     @Override

@@ -84,13 +84,18 @@ final class KafkaErrors {
      * the others do not, and it does not tell.
      */
     static boolean isOfOneRecord(Throwable error) {
-        return error instanceof RetriableException
-                || error instanceof RecordTooLargeException
-                || error instanceof RecordBatchTooLargeException
+        return isOfItsForm(error)
+                || error instanceof RetriableException
                 || error instanceof InvalidRecordException
                 || error instanceof InvalidTopicException
-                || error instanceof SerializationException
                 || error instanceof TopicAuthorizationException;
+    }
+
+    /** Returns whether the record itself is wrong, so that this says nothing of the brokers. */
+    static boolean isOfItsForm(Throwable error) {
+        return error instanceof RecordTooLargeException
+                || error instanceof RecordBatchTooLargeException
+                || error instanceof SerializationException;
     }
 
     /** Returns the right that is missing. */

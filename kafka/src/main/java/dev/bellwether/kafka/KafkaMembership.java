@@ -283,6 +283,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
+    String topic() {
+        return topic;
+    }
+
     /** An error ended the thread; anybody who believes in this membership is told, and waits for nothing. */
     private void died(Throwable death) {
         dead = true;

@@ -202,11 +202,15 @@ final class KafkaRosters implements RosterCarrier {
 
     /** Somebody has written something, and it was read. */
     void writesTaken(RosterStanding standing) {
-        writer.read(topic(standing));
+        writer.forget(topic(standing));
     }
 
     void closed(KafkaMembership member) {
         members.remove(member);
+        var topic = member.topic();
+        if (members.stream().noneMatch(other -> other.topic().equals(topic))) {
+            writer.forget(topic); // nobody writes any more who would learn of it
+        }
     }
 
     void close() {

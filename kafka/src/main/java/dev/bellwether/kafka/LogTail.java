@@ -160,7 +160,7 @@ final class LogTail implements AutoCloseable {
                     log.warn("reading {} failed; trying again", partition, e);
                     pause(PAUSE);
                 }
-            } catch (VirtualMachineError e) {
+            } catch (Error e) {
                 again.set(true); // nobody knows how far it came: all is read once more
                 pause(PAUSE);
                 log.error("reading {} failed; beginning again", partition, e);

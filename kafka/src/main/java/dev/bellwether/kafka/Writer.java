@@ -138,8 +138,11 @@ final class Writer {
         }
     }
 
-    /** Something new was read of this topic: brokers take what is written there. */
-    synchronized void read(String topic) {
+    /**
+     * Forgets what brokers have refused there: something new was read of the topic, or nobody writes to it any more, or
+     * what was refused no broker would take.
+     */
+    synchronized void forget(String topic) {
         untaken.remove(topic);
     }
 
@@ -153,7 +156,11 @@ final class Writer {
     }
 
     private void failed(Producer<byte[], byte[]> writing, TopicPartition where, Exception error) {
-        refused(where.topic(), error);
+        if (KafkaErrors.isOfItsForm(error)) {
+            forget(where.topic());
+        } else {
+            refused(where.topic(), error);
+        }
         missed.accept(error);
         var over = error instanceof TimeoutException ? isSilent(writing, where) : !KafkaErrors.isOfOneRecord(error);
         if (over && isReplaced(writing, error)) {

@@ -104,7 +104,7 @@ class ClusterFaultsTest {
         try (var elections = Elections.connect(
                         "kafka://" + brokers.bootstrap() + "?topic=" + topic,
                         ElectionsConfig.builder().metrics(outages).build());
-                var candidacy = elections.stand(stage.election(), CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
+                var candidacy = elections.stand(stage.election(), CandidacyConfig.ofLease(Duration.ofSeconds(6)))) {
             assertThat(candidacy.await(DEAD_BROKER)).isPresent();
             brokers.broker(3).kill();
             try {
@@ -114,6 +114,8 @@ class ClusterFaultsTest {
             } finally {
                 brokers.broker(3).start();
             }
+            var partition = new TopicPartition(topic, 0);
+            Eventually.eventually("both are in sync", DEAD_BROKER.multipliedBy(3), () -> inSync(partition) == 2);
             Eventually.eventually("its end is told", DEAD_BROKER.multipliedBy(3), () -> !outages.isOut());
             assertThat(candidacy.await(DEAD_BROKER)).isPresent();
         } finally {
@@ -127,18 +129,28 @@ class ClusterFaultsTest {
         admin.alterPartitionReassignments(Map.of(partition, Optional.of(new NewPartitionReassignment(replicas))))
                 .all()
                 .get();
-        Eventually.eventually(broker + " leads " + partition, Duration.ofSeconds(60), () -> {
-            try {
-                admin.electLeaders(ElectionType.PREFERRED, Set.of(partition))
-                        .partitions()
-                        .get();
-                return leader(partition) == broker;
-            } catch (ExecutionException e) {
-                return false;
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
+        try {
+            Eventually.eventually(
+                    broker + " leads " + partition, Duration.ofSeconds(60), () -> isMadeLead(partition, broker));
+        } catch (AssertionError e) {
+            for (var one : SharedCluster.get().brokers()) {
+                System.out.println(one.name() + ": " + one.output());
             }
-        });
+            throw e;
+        }
+    }
+
+    private static boolean isMadeLead(TopicPartition partition, int broker) {
+        try {
+            admin.electLeaders(ElectionType.PREFERRED, Set.of(partition))
+                    .partitions()
+                    .get();
+            return leader(partition) == broker;
+        } catch (ExecutionException e) {
+            return false;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static TopicPartitionInfo described(TopicPartition partition) {

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -358,6 +359,24 @@ class LogHistoriesTest {
             reached.get(30, TimeUnit.SECONDS);
             assertThat(said.warnings("failed")).isEmpty();
             assertThat(made).as("the consumers that were made").hasValue(2);
+        }
+    }
+
+    /** As when its jar was replaced under the running process: threads came and died as fast as they could. */
+    @Test
+    void aTailWhoseClientCannotBeLoadedTriesAgainNowAndThen() throws Exception {
+        var tries = new CountDownLatch(4);
+        var began = System.nanoTime();
+        try (var tail = new LogTail(
+                PARTITION,
+                () -> {
+                    tries.countDown();
+                    throw new NoClassDefFoundError("pretended");
+                },
+                new Watcher())) {
+            tail.start();
+            assertThat(tries.await(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(Duration.ofMillis(500));
         }
     }
 

@@ -208,8 +208,16 @@ class WriterTest {
         assertThat(writer.refusal("leaders", longest)).isEmpty();
         write("any");
         clock.passes(longest);
-        writer.read("leaders");
+        writer.forget("leaders");
         assertThat(writer.refusal("leaders", longest)).isEmpty();
+    }
+
+    @Test
+    void aRecordThatNoBrokerWouldTakeSaysNothingOfThem() {
+        write("any");
+        made.get(0).errorNext(new RecordTooLargeException("too much"));
+        clock.passes(Duration.ofSeconds(2));
+        assertThat(writer.refusal("leaders", Duration.ofSeconds(2))).isEmpty();
     }
 
     /** As one does whose thread has died of an error: it was told nothing of, and records wait forever. */

@@ -195,7 +195,7 @@ abstract class OutageFacts extends ListenerFacts {
         var attempts = new AttemptLog();
         var config = ElectionsConfig.builder().metrics(attempts).build();
         var linked = stage.linkedClient(config);
-        var leader = stage.stand(linked.elections());
+        var leader = stage.standFirm(linked.elections());
         leader.awaitLeads();
         stage.eventually("its renewals are told", () -> attempts.has(leader, Attempt.RENEWED));
         assertThat(attempts.of(leader).indexOf(Attempt.WON))

@@ -471,7 +471,10 @@ final class LeaseSeat implements Seat {
         become(Phase.HOLDING);
         token = view.token();
         lastProof = sent;
-        unanswered = null;
+        if (unanswered != null) {
+            claimant.attempted(Attempt.MISSED, latency(unanswered)); // of the mandate before
+            unanswered = null;
+        }
         claimant.granted(token, new Proof(sent, standing.config().lease()));
         renewAt(timings.renewalAfter(sent.nanos()));
         catchUp();
@@ -690,6 +693,7 @@ final class LeaseSeat implements Seat {
                 claimant.answered();
             }
             if (phase != Phase.HOLDING || token != held) {
+                countLate(sent, answer);
                 return;
             }
             var countedAsMissed = !sent.equals(unanswered);
@@ -721,6 +725,15 @@ final class LeaseSeat implements Seat {
                 lose(answer.view());
             }
         });
+    }
+
+    /** Of an answer that comes when its mandate is over, nothing follows. */
+    private void countLate(Moment sent, @Nullable Answer answer) {
+        if (sent.equals(unanswered)) {
+            unanswered = null;
+            var outcome = answer == null ? Attempt.MISSED : answer.granted() ? Attempt.RENEWED : Attempt.LOST;
+            claimant.attempted(outcome, latency(sent));
+        }
     }
 
     /**

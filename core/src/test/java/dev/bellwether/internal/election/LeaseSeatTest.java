@@ -422,6 +422,26 @@ class LeaseSeatTest {
         assertThat(rig.figures.attempts).containsExactly(Attempt.WON, Attempt.MISSED);
     }
 
+    /** It may be sent so late that the mandate is over first. */
+    @Test
+    void theLastRenewalOfAMandateIsCountedWhateverBecameOfIt() {
+        for (var answered : List.of(true, false)) {
+            try (var late = new Rig()) {
+                late.stand("a", late.config().renewInterval(Duration.ofSeconds(6)));
+                late.wire.slow = answered;
+                late.wire.cut = !answered;
+                late.pass(Duration.ofSeconds(9));
+                assertThat(late.heard).containsExactly("Acquired", "Fenced UNREACHABLE");
+                assertThat(late.figures.attempts).containsExactly(Attempt.WON);
+                late.wire.slow = false;
+                late.wire.cut = false;
+                late.wire.deliver();
+                late.pass(Duration.ofSeconds(20));
+                assertThat(late.figures.attempts).contains(answered ? Attempt.RENEWED : Attempt.MISSED);
+            }
+        }
+    }
+
     @Test
     void aClaimThatFailsWhenNobodyWaitsForItAnyMoreCountsOnce() {
         try (var late = new Rig(LateAnswers::new)) {
