@@ -159,7 +159,13 @@ class PlantedRosterFaultsTest {
                         "a roster whose turn threw neither ends nor leaves its group",
                         "internal/roster/LoopRoster.java",
                         "breakOff(thrown);",
-                        ""));
+                        ""),
+                fault(
+                        RosterMode.EXCLUSIVE,
+                        "who concedes a partition leaves no time to its work",
+                        "internal/roster/PartitionSeat.java",
+                        "hold.concede(within, nanos());",
+                        "hold.drop(nanos());"));
     }
 
     private static Fault fault(RosterMode mode, String fault, String file, String text, String instead) {

@@ -152,6 +152,11 @@ final class RosterMember {
         client.execute(call);
     }
 
+    /** Returns whether it has not given back yet what it was told that it leads of this partition. */
+    boolean worksFor(int partition, int partitions) {
+        return told.stream().anyMatch(role -> role % partitions == partition);
+    }
+
     boolean toldOfNothing() {
         return told.isEmpty();
     }

@@ -44,6 +44,7 @@ final class RosterWorld {
     private final @Nullable RosterMember[] topHolder;
     private final long[] vacantSince;
     private final boolean[][] led;
+    private final long[][] ledUntil;
     private long tokensFrom;
     private boolean recreated;
     private boolean forgotten;
@@ -66,6 +67,7 @@ final class RosterWorld {
         topHolder = new RosterMember[partitions];
         vacantSince = new long[partitions];
         led = new boolean[64][partitions];
+        ledUntil = new long[64][partitions];
         // nothing is hurt: members come and go in order, at work for nearly as long as they may, and now and then a
         // claim is lost
         gentle = mode == RosterMode.EXCLUSIVE && random.nextInt(4) == 0;
@@ -478,6 +480,9 @@ final class RosterWorld {
                 }
                 leader = leads ? member : leader;
             }
+            if (leader != null && mode != RosterMode.OVERLAPPING) {
+                checkWorkBefore(leader, partition);
+            }
             if (leader != null || !formed || partition >= leastRoleCount()) {
                 vacantSince[partition] = now;
             } else if (storm && mode == RosterMode.OVERLAPPING) {
@@ -486,6 +491,21 @@ final class RosterWorld {
                         now - vacantSince[partition] <= bound,
                         "a role is never without a leader",
                         "partition " + partition + " is vacant");
+            }
+        }
+    }
+
+    /** Work of a member whose mandate has ended has the partition to itself until its budget has run out. */
+    private void checkWorkBefore(RosterMember leader, int partition) {
+        for (var i = 0; i < members.size(); i++) {
+            var other = members.get(i);
+            var since = agenda.now() - ledUntil[i % led.length][partition];
+            if (other != leader && other.alive() && other.worksFor(partition, partitions)) {
+                require(
+                        since >= (long) (budget.toNanos() * (1 - DRIFT)) - 1,
+                        "nobody leads a role before the predecessor's work has ended or its budget is used up",
+                        "partition %d: %s leads, and %s has not given it back, %s after it led; its budget is %s"
+                                .formatted(partition, leader.name(), other.name(), Duration.ofNanos(since), budget));
             }
         }
     }
@@ -501,6 +521,9 @@ final class RosterWorld {
             mandates++;
         }
         led[index % led.length][partition] = leads;
+        if (leads) {
+            ledUntil[index % led.length][partition] = agenda.now();
+        }
         if (leads && mode == RosterMode.EXCLUSIVE && agenda.now() >= tokensFrom) {
             var token = mandate.get().token();
             var own = topHolder[partition] == member;
