@@ -131,7 +131,7 @@ class ClusterFaultsTest {
                 .get();
         try {
             Eventually.eventually(
-                    broker + " leads " + partition, Duration.ofSeconds(60), () -> isMadeLead(partition, broker));
+                    broker + " leads " + partition, DEAD_BROKER.multipliedBy(6), () -> isMadeLead(partition, broker));
         } catch (AssertionError e) {
             for (var one : SharedCluster.get().brokers()) {
                 System.out.println(one.name() + ": " + one.output());
