@@ -106,6 +106,9 @@ final class DynamoDbDoctor {
                 create(settings, client);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
+            if (Thread.currentThread().isInterrupted()) { // it would not pause any more
+                throw new UnavailableException(settings + ": interrupted while the table was being made");
+            }
         }
     }
 

@@ -301,6 +301,21 @@ class TroubleTest {
     }
 
     @Test
+    void whoIsInterruptedWhileATableIsMadeIsToldSo() throws Exception {
+        try (var gateway = DynamoDbGateway.to(server)) {
+            var uri = gateway.uri("unfinished", "&create=true");
+            Elections.connect(uri).close();
+            gateway.change("DescribeTable", said -> said.replace("\"ACTIVE\"", "\"CREATING\""));
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> Elections.connect(uri).close())
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("interrupted while the table was being made");
+        } finally {
+            assertThat(Thread.interrupted()).isTrue();
+        }
+    }
+
+    @Test
     void aTableWithOtherKeysIsRefused() {
         server.ask("CreateTable", "{\"TableName\":\"other-keys\"," + KEYS + "}");
         assertThatThrownBy(() -> Elections.connect(server.uri("other-keys", "&create=true")))

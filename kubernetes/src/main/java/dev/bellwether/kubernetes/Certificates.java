@@ -5,9 +5,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
 import java.security.KeyFactory;
 import java.security.KeyStore;
 import java.security.PrivateKey;
+import java.security.Signature;
+import java.security.SignatureException;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
@@ -58,7 +61,12 @@ final class Certificates {
         var keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         var own = empty();
         if (!certificate.isEmpty()) {
-            own.setKeyEntry("client", key(key), new char[0], chain(certificate));
+            var secret = key(key);
+            var chain = chain(certificate);
+            if (!isPair(secret, chain[0])) {
+                throw new CertificateException("the private key is not that of the certificate");
+            }
+            own.setKeyEntry("client", secret, new char[0], chain);
         }
         keys.init(own, new char[0]);
         var context = SSLContext.getInstance("TLS");
@@ -80,6 +88,26 @@ final class Certificates {
             throw new CertificateException("there is no certificate in it");
         }
         return found;
+    }
+
+    /** The JDK does not compare them. They may be two files, of which one is read before it is renewed. */
+    private static boolean isPair(PrivateKey key, Certificate certificate) throws GeneralSecurityException {
+        var signature = Signature.getInstance(
+                switch (key.getAlgorithm()) {
+                    case "RSA" -> "SHA256withRSA";
+                    case "EC" -> "SHA256withECDSA";
+                    default -> key.getAlgorithm();
+                });
+        signature.initSign(key);
+        signature.update(VERSION);
+        var signed = signature.sign();
+        try {
+            signature.initVerify(certificate.getPublicKey());
+            signature.update(VERSION);
+            return signature.verify(signed);
+        } catch (InvalidKeyException | SignatureException e) {
+            return false; // it is of another kind
+        }
     }
 
     static PrivateKey key(String pem) throws GeneralSecurityException {

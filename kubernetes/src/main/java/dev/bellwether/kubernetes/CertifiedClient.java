@@ -8,6 +8,7 @@ import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
@@ -24,6 +25,8 @@ final class CertifiedClient {
      */
     private static final Map<String, WeakReference<ReplaceableClient>> CLIENTS = new HashMap<>();
 
+    private static final Duration SOON = Duration.ofSeconds(1);
+
     private final String origin;
     private final String server;
     private @Nullable ReplaceableClient last; // guarded by this
@@ -34,6 +37,11 @@ final class CertifiedClient {
     CertifiedClient(String origin, String server) {
         this.origin = origin;
         this.server = server;
+    }
+
+    /** Returns how old may be what {@link #of} is given: what was refused may be just being replaced. */
+    synchronized Duration mostAge() {
+        return refused.isEmpty() ? FreshText.READ_AGAIN : last == null ? Duration.ZERO : SOON;
     }
 
     /**
@@ -57,13 +65,14 @@ final class CertifiedClient {
             return client;
         } catch (GeneralSecurityException | IOException e) {
             if (former == null) {
+                refused = all;
                 throw new ElectionException("cannot use the certificates of " + origin + ": " + e.getMessage(), e);
             }
             if (!refused.equals(all)) {
                 refused = all;
                 log.warn(
                         "cannot use the new certificates of {}: {}. The former ones are used until these can be read."
-                                + " They are looked at again each minute",
+                                + " They are looked at again each second",
                         origin,
                         e.getMessage());
             }

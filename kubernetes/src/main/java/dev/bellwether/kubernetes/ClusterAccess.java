@@ -6,6 +6,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Where the API server is, and with which credentials we come. Immutable, except for what is in files.
@@ -22,7 +24,9 @@ record ClusterAccess(
         FreshText certificate,
         FreshText key,
         CertifiedClient clients) {
+    private static final Logger log = LoggerFactory.getLogger(ClusterAccess.class);
     private static final FreshText NONE = new FreshText("");
+    private static final int LOOKS = 4;
 
     /** What a process finds around it. */
     record Surroundings(Map<String, String> environment, Path pod, Path home) {
@@ -107,6 +111,26 @@ record ClusterAccess(
      * @throws ElectionException if they cannot be used, and never could
      */
     ReplaceableClient client() {
-        return clients.of(authority.current(), certificate.current(), key.current());
+        var mostAge = clients.mostAge();
+        return clients.of(authority.current(mostAge), certificate.current(mostAge), key.current(mostAge));
+    }
+
+    /**
+     * Looks a few times, with pauses, whether the certificates can be used: they may be just being renewed, one file
+     * after the other.
+     *
+     * @throws ElectionException if they cannot be used
+     */
+    void awaitCertificates(Runnable pause) {
+        for (var look = 1; look < LOOKS; look++) {
+            try {
+                var unused = client();
+                return;
+            } catch (ElectionException e) {
+                log.debug("looks again: {}", e.getMessage());
+            }
+            pause.run();
+        }
+        var unused = client();
     }
 }

@@ -7,10 +7,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A token or certificates: given once, or in a file that others replace and that is read each minute. Thread-safe. */
+/** A token or certificates: given once, or in a file that others replace and that is read again. Thread-safe. */
 final class FreshText {
     /** The kubelet replaces what a pod has long before it expires. */
-    private static final Duration READ_AGAIN = Duration.ofMinutes(1);
+    static final Duration READ_AGAIN = Duration.ofMinutes(1);
 
     private final @Nullable Path file;
     private String text; // guarded by this
@@ -36,9 +36,14 @@ final class FreshText {
         }
     }
 
-    /** Returns it. */
-    synchronized String current() {
-        if (System.nanoTime() - readNanos > READ_AGAIN.toNanos()) {
+    /** Returns it, as it was a minute ago at most. */
+    String current() {
+        return current(READ_AGAIN);
+    }
+
+    /** Returns it, as it was so long ago at most. */
+    synchronized String current(Duration mostAge) {
+        if (System.nanoTime() - readNanos >= mostAge.toNanos()) {
             read();
         }
         return text;

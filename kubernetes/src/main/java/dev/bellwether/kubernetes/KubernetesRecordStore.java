@@ -54,7 +54,12 @@ final class KubernetesRecordStore implements RecordStore {
         this.settings = settings;
         this.client = client;
         watch = new KubernetesWatch(client, settings.others().isPresent());
-        labels = settings.pod().map(pod -> new PodLabels(client, pod));
+        labels = settings.pod()
+                .map(pod -> new PodLabels(
+                        client,
+                        pod,
+                        election -> read(RecordKey.seat(election), Urgency.LIST, PodLabels.PATIENCE),
+                        PodLabels.LOOK));
     }
 
     /**
@@ -158,7 +163,7 @@ final class KubernetesRecordStore implements RecordStore {
         var isGrant =
                 !holder.isEmpty() && Fields.parse(draft.text()).text("since").isEmpty();
         if (isGrant && key.parts().size() == RecordKey.OF_SEAT) {
-            labels.ifPresent(all -> all.asks(key.election(), holder));
+            labels.ifPresent(all -> all.asks(key.election(), holder, expected));
         }
         return write(urgency, key, expected, next(key, draft), RequestTime.of(timeout));
     }

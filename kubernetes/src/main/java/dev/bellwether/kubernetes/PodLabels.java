@@ -1,18 +1,22 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.http.Json;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,28 +28,45 @@ final class PodLabels {
     private static final Logger log = LoggerFactory.getLogger(PodLabels.class);
     private static final String PREFIX = "leads.bellwether.dev/";
     private static final String NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** Until it is seen whether our pod still has what it should. */
+    static final Duration LOOK = Duration.ofMinutes(1);
+
     private static final Duration PAUSE = Duration.ofSeconds(5);
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
     private final KubernetesClient client;
     private final String pod;
+    private final Function<String, CompletionStage<?>> reading;
+    private final Duration look;
     private final Map<String, Term> held = new ConcurrentHashMap<>(); // by election
-    /** Under which nonce this process has asked for a seat, and not seen yet whether it has it; by election. */
-    private final Map<String, String> asked = new ConcurrentHashMap<>();
+    /**
+     * Under which nonces this process has asked for a seat, and not seen yet whether it has it; by election, each with
+     * the revision that the claim replaces. Guarded by this.
+     */
+    private final Map<String, Map<String, Long>> asked = new HashMap<>();
     /** How long the next try waits, by election, where the last one failed. */
     private final Map<String, Duration> pauses = new HashMap<>(); // guarded by this
 
     private final Set<String> pending = new HashSet<>(); // elections that are tried again later; guarded by this
     private CompletableFuture<Boolean> last = CompletableFuture.completedFuture(true); // guarded by this
+    private boolean looks; // guarded by this
     private volatile boolean closed;
 
     /** A seat that this process took under this nonce, at this revision. */
     private record Term(String nonce, long revision) {}
 
-    PodLabels(KubernetesClient client, String pod) {
+    /**
+     * Of this pod.
+     *
+     * @param reading reads the seat of an election, so that {@link #seen} is told of it
+     * @param look how often it looks whether the pod still has its labels
+     */
+    PodLabels(KubernetesClient client, String pod, Function<String, CompletionStage<?>> reading, Duration look) {
         this.client = client;
         this.pod = pod;
+        this.reading = reading;
+        this.look = look;
     }
 
     /**
@@ -60,9 +81,12 @@ final class PodLabels {
         }
     }
 
-    /** This process takes the seat under this nonce. Whether it has it will be seen, also if the answer is lost. */
-    void asks(String election, String nonce) {
-        asked.put(election, nonce);
+    /**
+     * This process takes the seat, as it is at this revision, under this nonce. Whether it has it will be seen, also if
+     * the answer is lost.
+     */
+    synchronized void asks(String election, String nonce, long expected) {
+        asked.computeIfAbsent(election, first -> new HashMap<>()).put(nonce, expected);
     }
 
     /** At this revision the seat is held under this nonce; empty if it is not held. What is seen may be old. */
@@ -71,9 +95,62 @@ final class PodLabels {
         if (ours != null && !ours.nonce.equals(nonce) && revision >= ours.revision && held.remove(election, ours)) {
             update(election);
         }
-        if (asked.remove(election, nonce)) {
+        if (hasAsked(election, nonce, revision)) {
             held.put(election, new Term(nonce, revision));
             update(election);
+            lookLater();
+        }
+    }
+
+    private synchronized boolean hasAsked(String election, String nonce, long revision) {
+        var all = asked.get(election);
+        if (all == null) {
+            return false;
+        }
+        var isOurs = all.remove(nonce) != null;
+        all.values().removeIf(expected -> expected < revision); // these claims are lost
+        if (all.isEmpty()) {
+            asked.remove(election);
+        }
+        return isOurs;
+    }
+
+    private synchronized void lookLater() {
+        if (!looks && !closed && !held.isEmpty()) {
+            looks = true;
+            DelayThread.after(look).execute(this::look);
+        }
+    }
+
+    /**
+     * Sets what somebody has taken off: a former leader that did not know yet that it had lost the seat, or a person.
+     */
+    private synchronized void look() {
+        looks = false;
+        if (closed || held.isEmpty()) {
+            return;
+        }
+        last = last.thenCompose(done -> client.get(
+                        Urgency.LIST, "list", pods("?fieldSelector=" + encoded("metadata.name=" + pod)), PATIENCE))
+                .handle((answer, error) -> {
+                    if (error == null) {
+                        setMissing(answer.json().list("items"));
+                    } else {
+                        log.debug("{}: cannot look at the labels of pod {}: {}", client, pod, error.getMessage());
+                    }
+                    lookLater();
+                    return true;
+                });
+    }
+
+    private synchronized void setMissing(List<Json> pods) {
+        for (var one : pods) {
+            var labels = one.at("metadata").at("labels");
+            if (one.at("metadata").text("name").equals(pod)) {
+                held.keySet().stream()
+                        .filter(election -> !labels.flag(PREFIX + election) && !pending.contains(election))
+                        .forEach(this::update);
+            }
         }
     }
 
@@ -121,23 +198,34 @@ final class PodLabels {
         }
     }
 
-    /** Labels our pod, and takes the label off all others, which may have crashed. */
+    /**
+     * Labels our pod, and takes the label off all others, which may have crashed. One that leads by now keeps it: this
+     * process may have been frozen, and reads the seat before.
+     */
     private CompletableFuture<Boolean> on(String election) {
+        var term = held.get(election);
         return patch(pod, election, "\"true\"").thenCompose(done -> {
-            var selector = URLEncoder.encode(PREFIX + election, StandardCharsets.UTF_8);
+            var selector = encoded(PREFIX + election);
             return client.get(Urgency.LIST, "list", pods("?labelSelector=" + selector), PATIENCE)
                     .thenCompose(answer -> {
-                        var others = new ArrayList<CompletableFuture<?>>();
-                        for (var one : answer.json().list("items")) {
-                            var name = one.at("metadata").text("name");
-                            if (!name.equals(pod)) {
-                                others.add(off(election, name));
-                            }
-                        }
-                        return CompletableFuture.allOf(others.toArray(CompletableFuture[]::new))
-                                .thenApply(all -> true);
+                        var others = answer.json().list("items").stream()
+                                .map(one -> one.at("metadata").text("name"))
+                                .filter(name -> !name.equals(pod))
+                                .toList();
+                        return others.isEmpty()
+                                ? CompletableFuture.completedFuture(true)
+                                : reading.apply(election)
+                                        .thenCompose(read -> Objects.equals(term, held.get(election))
+                                                ? off(election, others)
+                                                : CompletableFuture.completedFuture(true));
                     });
         });
+    }
+
+    private CompletableFuture<Boolean> off(String election, List<String> names) {
+        return CompletableFuture.allOf(
+                        names.stream().map(name -> off(election, name)).toArray(CompletableFuture[]::new))
+                .thenApply(all -> true);
     }
 
     private CompletableFuture<Boolean> off(String election, String name) {
@@ -153,6 +241,10 @@ final class PodLabels {
                     }
                     return true;
                 });
+    }
+
+    private static String encoded(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 
     private String pods(String rest) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.http.Json;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.kubernetes.StubServer.Reply;
 import dev.bellwether.kubernetes.StubServer.Request;
@@ -22,7 +23,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,6 +48,9 @@ class PodLabelsTest {
     @SuppressWarnings("NullAway.Init")
     private Path token;
 
+    /** What was written last, by name. */
+    private final Map<String, String> leases = new ConcurrentHashMap<>();
+
     @BeforeEach
     void writeToken() throws IOException {
         token = Files.writeString(folder.resolve("token"), "secret");
@@ -49,7 +58,7 @@ class PodLabelsTest {
 
     @Test
     void theLeadersPodHasItAndNoOther() {
-        try (var stub = new StubServer(PodLabelsTest::usual);
+        try (var stub = new StubServer(this::usual);
                 var store = open(stub)) {
             store.write(KEY, 0, held("n-1", 0), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
@@ -94,7 +103,9 @@ class PodLabelsTest {
     void whatIsFromBeforeTheClaimTakesItFromNobody() {
         var former = new AtomicReference<>("");
         try (var stub = new StubServer(
-                        request -> isOfOne(request) ? Reply.of(200, String.valueOf(former.get())) : usual(request));
+                        request -> isOfOne(request) && request.uri().endsWith("/billing")
+                                ? Reply.of(200, String.valueOf(former.get()))
+                                : usual(request));
                 var store = open(stub)) {
             store.write(KEY, 0, new Draft(record("vacant", "", 3), ""), Urgency.KEEP, PATIENCE)
                     .toCompletableFuture()
@@ -121,13 +132,96 @@ class PodLabelsTest {
         }
     }
 
+    /** It was frozen, perhaps, and does not know yet that it has lost the seat. */
+    @Test
+    void whoHasLostTheSeatMeanwhileTakesItFromNobody() {
+        try (var stub = new StubServer(request -> {
+                    var answer = usual(request);
+                    leases.computeIfPresent(
+                            "billing",
+                            (name, lease) -> lease.replace("n-1", "n-2")
+                                    .replace("\"resourceVersion\":\"8\"", "\"resourceVersion\":\"9\""));
+                    return answer;
+                });
+                var store = open(stub)) {
+            assertThat(take(store, 0, "n-1")).isEqualTo(8);
+            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-1 " + LABEL + "null}}}"));
+        }
+    }
+
+    /** By a former leader, which did not know yet that it had lost the seat. */
+    @Test
+    void whatSomebodyTookOffIsSetAgain() {
+        var has = new AtomicBoolean();
+        var looks = new AtomicInteger();
+        try (var stub = new StubServer(request -> {
+                    if (request.uri().contains("fieldSelector=metadata.name%3Dpod-1")) {
+                        looks.incrementAndGet();
+                        return Reply.of(
+                                200,
+                                "{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"pod-1\",\"labels\":{"
+                                        + (has.get() ? "\"leads.bellwether.dev/billing\":\"true\"" : "") + "}}}]}");
+                    }
+                    if (request.method().equals("PATCH") && request.uri().endsWith("/pod-1")) {
+                        has.set(request.body().contains("true"));
+                    }
+                    return usual(request);
+                });
+                var store = open(stub)) {
+            var labels = new PodLabels(
+                    client(stub),
+                    "pod-1",
+                    election -> store.read(RecordKey.seat(election), Urgency.LIST, PATIENCE),
+                    Duration.ofMillis(50));
+            labels.asks("billing", "n-1", 0);
+            labels.seen("billing", "n-1", 8);
+            Eventually.eventually("it is set", PATIENCE, has::get);
+            var before = looks.get();
+            Eventually.eventually("it is looked at", PATIENCE, () -> looks.get() > before + 1);
+            assertThat(patches(stub)).hasSize(2);
+            has.set(false);
+            Eventually.eventually("it is set again", PATIENCE, has::get);
+            labels.close();
+        }
+    }
+
+    @Test
+    void twoCandidatesOfOneProcessMayAskAtOnce() {
+        var both = new CountDownLatch(2);
+        try (var stub = new StubServer(request -> {
+                    if (!request.method().equals("POST")) {
+                        return usual(request);
+                    }
+                    both.countDown();
+                    await(both);
+                    return request.body().contains("n-b")
+                            ? Reply.failure(409, "AlreadyExists", "leases \\\"billing\\\" already exists", "{}")
+                            : usual(request);
+                });
+                var store = open(stub)) {
+            var first = store.write(KEY, 0, held("n-a", 0), Urgency.KEEP, PATIENCE);
+            var second = store.write(KEY, 0, held("n-b", 0), Urgency.KEEP, PATIENCE);
+            assertThat(second.toCompletableFuture().join().done()).isFalse();
+            assertThat(first.toCompletableFuture().join().done()).isTrue();
+            eventually(stub, List.of("pod-1 " + LABEL + "\"true\"}}}", "pod-0 " + LABEL + "null}}}"));
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private static boolean isOfOne(Request request) {
         return request.method().equals("GET") && request.uri().contains("/leases/");
     }
 
     @Test
     void anOrderToAnotherLeaderLabelsNoPod() {
-        try (var stub = new StubServer(PodLabelsTest::usual);
+        try (var stub = new StubServer(this::usual);
                 var store = open(stub)) {
             var order = fields("held", "of-another", 7)
                     .and("since", "2026-01-01T00:00:00Z") // of a term that has begun
@@ -224,7 +318,7 @@ class PodLabelsTest {
 
     @Test
     void whatCannotBeALabelIsRefused() {
-        try (var stub = new StubServer(PodLabelsTest::usual);
+        try (var stub = new StubServer(this::usual);
                 var store = open(stub)) {
             store.check("billing", CandidacyConfig.defaults());
             assertThatThrownBy(() -> store.check("billing run", CandidacyConfig.defaults()))
@@ -264,7 +358,7 @@ class PodLabelsTest {
                 .and("nonce", nonce);
     }
 
-    private static Reply usual(Request request) {
+    private Reply usual(Request request) {
         if (request.uri().contains("/pods")) {
             return request.method().equals("GET")
                     ? Reply.of(
@@ -273,24 +367,45 @@ class PodLabelsTest {
                                     + "{\"metadata\":{\"name\":\"pod-1\"}}]}")
                     : Reply.of(200, "{\"kind\":\"Pod\"}");
         }
+        var name = request.uri().substring(request.uri().lastIndexOf('/') + 1);
         return switch (request.method()) {
             case "POST" ->
-                Reply.of(
+                keep(
                         201,
+                        Json.parse(request.body()).at("metadata").text("name"),
                         request.body()
                                 .replaceFirst(
                                         "\"metadata\":\\{",
                                         "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"8\","));
             case "PUT" ->
-                Reply.of(200, request.body().replaceFirst("\"resourceVersion\":\"8\"", "\"resourceVersion\":\"9\""));
-            default -> Reply.list();
+                keep(200, name, request.body().replaceFirst("\"resourceVersion\":\"8\"", "\"resourceVersion\":\"9\""));
+            default ->
+                !isOfOne(request)
+                        ? Reply.list()
+                        : leases.containsKey(name)
+                                ? Reply.of(200, String.valueOf(leases.get(name)))
+                                : Reply.absent(name);
         };
     }
 
+    private Reply keep(int status, String name, String lease) {
+        leases.put(name, lease);
+        return Reply.of(status, lease);
+    }
+
     private KubernetesRecordStore open(StubServer stub) {
-        var settings =
-                KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token) + "&podLabel=true&pod=pod-1"));
+        var settings = settings(stub);
         var access = ClusterAccess.of(settings, Surroundings.real());
         return KubernetesRecordStore.open(settings, access, access::client);
+    }
+
+    private KubernetesClient client(StubServer stub) {
+        var settings = settings(stub);
+        var access = ClusterAccess.of(settings, Surroundings.real());
+        return new KubernetesClient(settings, access, access::client);
+    }
+
+    private KubernetesSettings settings(StubServer stub) {
+        return KubernetesSettings.of(ConnectUri.parse(stub.uri("payments", token) + "&podLabel=true&pod=pod-1"));
     }
 }

@@ -23,9 +23,11 @@ import dev.bellwether.spi.RecordStore.Listing;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -51,6 +53,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Rights, tokens, priority, what a whole cluster refuses or does not write, and servers that are slow. The API server
@@ -506,6 +509,67 @@ class RightsTest {
         Files.writeString(file, other);
         assertThat(access.authority().isReplaced(whole.strip())).isTrue();
         assertThat(access.client()).isNotSameAs(first);
+    }
+
+    /** They are two files, so that one of them may be read before it is renewed. */
+    @Test
+    void aCertificateIsNotUsedWithTheKeyOfAnotherOne() throws Exception {
+        var certificates = new Certificates(folder);
+        var one = certificate(certificates, "one");
+        var two = certificate(certificates, "two");
+        var access = withCertificate(
+                Files.writeString(folder.resolve("own.crt"), one),
+                Files.copy(certificates.secret("one"), folder.resolve("own.key")));
+        var first = access.client();
+        Files.writeString(folder.resolve("own.crt"), two);
+        assertThat(access.certificate().isReplaced(one.strip())).isTrue();
+        assertThat(access.client()).isSameAs(first);
+        Files.copy(certificates.secret("two"), folder.resolve("own.key"), StandardCopyOption.REPLACE_EXISTING);
+        Eventually.eventually("both are read again soon", PATIENCE, () -> access.client() != first);
+    }
+
+    @Test
+    void aPairThatIsBeingRenewedAtTheStartIsReadAgain() throws Exception {
+        var certificates = new Certificates(folder);
+        var one = certificate(certificates, "one");
+        assertThat(certificates.key("two")).exists();
+        var key = Files.copy(certificates.secret("two"), folder.resolve("own.key"));
+        var access = withCertificate(Files.writeString(folder.resolve("own.crt"), one), key);
+        assertThatThrownBy(() -> access.awaitCertificates(() -> {}))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContainingAll("context \"here\"", "the private key is not that of the certificate");
+        access.awaitCertificates(() -> {
+            try {
+                Files.copy(certificates.secret("one"), key, StandardCopyOption.REPLACE_EXISTING);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rsa:2048", "ec -pkeyopt ec_paramgen_curve:secp384r1", "ed25519"})
+    void aPairOfEachKindIsUsed(String kind) throws Exception {
+        var key = folder.resolve("own.key");
+        var certificate = folder.resolve("own.crt");
+        var command =
+                "openssl req -x509 -nodes -subj /CN=me -newkey " + kind + " -keyout " + key + " -out " + certificate;
+        assertThat(new ProcessBuilder(command.split(" ")).start().waitFor()).isZero();
+        assertThat(withCertificate(certificate, key).client()).isNotNull();
+    }
+
+    private ClusterAccess withCertificate(Path certificate, Path key) throws IOException {
+        var config = Files.writeString(folder.resolve("with-certificate"), """
+                        current-context: here
+                        contexts:
+                        - {name: here, context: {cluster: one, user: me}}
+                        clusters:
+                        - {name: one, cluster: {server: "https://one.invalid"}}
+                        users:
+                        - {name: me, user: {client-certificate: %s, client-key: %s}}
+                        """.formatted(certificate, key));
+        return ClusterAccess.of(
+                KubernetesSettings.of(ConnectUri.parse("k8s:payments?kubeconfig=" + config)), Surroundings.real());
     }
 
     @Test

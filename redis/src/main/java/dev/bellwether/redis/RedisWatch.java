@@ -11,15 +11,16 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,11 +37,14 @@ final class RedisWatch implements AutoCloseable {
 
     private final RedisSettings settings;
     private final RedisClient client;
+    private final Duration afterRefusal;
     private final Map<String, List<Watcher>> watchers = new ConcurrentHashMap<>(); // by channel
     private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> made; // guarded by this
     private int looked; // guarded by this
     private boolean awaitsSign; // guarded by this
     private final RefusedWatch refused; // guarded by this
+    private final Set<String> unheard = new HashSet<>(); // channels that were refused; guarded by this
+    private boolean waits; // until those are asked for again; guarded by this
     private boolean closed; // guarded by this
 
     /**
@@ -51,28 +55,35 @@ final class RedisWatch implements AutoCloseable {
     private record Watcher(Consumer<String> heard, Supplier<CompletionStage<?>> missed) {}
 
     RedisWatch(RedisSettings settings, RedisClient client) {
+        this(settings, client, AFTER_REFUSAL);
+    }
+
+    RedisWatch(RedisSettings settings, RedisClient client, Duration afterRefusal) {
         this.settings = settings;
+        this.afterRefusal = afterRefusal;
         this.client = client;
         refused = new RefusedWatch(RedisWatch.class, settings);
     }
 
     Watch add(String channel, Consumer<String> heard, Supplier<CompletionStage<?>> missed) {
         var watcher = new Watcher(heard, missed);
-        watchers.compute(channel, (same, all) -> {
-            var those = all == null ? new CopyOnWriteArrayList<Watcher>() : all;
-            those.add(watcher);
-            return those;
-        });
+        boolean isFirst;
         synchronized (this) {
             if (closed) {
                 return Watch.NONE;
             }
+            isFirst = !watchers.containsKey(channel);
+            watchers.computeIfAbsent(channel, same -> new CopyOnWriteArrayList<>())
+                    .add(watcher);
             if (made == null) {
                 connect();
                 later(this::look);
-            } else {
+            } else if (isFirst) {
                 var unused = made.thenAccept(connection -> subscribe(connection, channel));
             }
+        }
+        if (!isFirst) {
+            catchUp(channel, watcher);
         }
         return () -> remove(channel, watcher);
     }
@@ -88,6 +99,8 @@ final class RedisWatch implements AutoCloseable {
         made = client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
         awaitsSign = false;
         looked = 0;
+        unheard.clear();
+        waits = false; // a new connection may have other rights
         var unused = made.thenAccept(connection -> {
             connection.addListener(new RedisPubSubAdapter<>() {
                 @Override
@@ -130,16 +143,22 @@ final class RedisWatch implements AutoCloseable {
         var unused = connection.async().subscribe(channels).exceptionally(error -> {
             if (error instanceof RedisCommandExecutionException
                     || error.getCause() instanceof RedisCommandExecutionException) {
-                refused(error);
-                DelayThread.after(AFTER_REFUSAL).execute(() -> subscribeAgain(connection, channels));
+                refused(connection, error, channels);
             }
             return null;
         });
     }
 
-    private synchronized void refused(Throwable error) {
-        if (!closed) {
-            refused.refused(new AccessRefusedException(settings.uri().redact(String.valueOf(error.getMessage()))));
+    private synchronized void refused(
+            StatefulRedisPubSubConnection<String, String> connection, Throwable error, String... channels) {
+        if (closed || !isCurrent(connection)) {
+            return; // another connection asks by itself
+        }
+        refused.refused(new AccessRefusedException(settings.uri().redact(String.valueOf(error.getMessage()))));
+        unheard.addAll(List.of(channels));
+        if (!waits) {
+            waits = true;
+            DelayThread.after(afterRefusal).execute(() -> subscribeAgain(connection));
         }
     }
 
@@ -147,18 +166,22 @@ final class RedisWatch implements AutoCloseable {
         refused.granted();
     }
 
-    /** The right may have been granted since. Another connection asks by itself. */
-    private synchronized void subscribeAgain(
-            StatefulRedisPubSubConnection<String, String> connection, String... channels) {
-        var isSame = made != null
+    /** The right may have been granted since; perhaps to some of them only, so each is asked for alone. */
+    private synchronized void subscribeAgain(StatefulRedisPubSubConnection<String, String> connection) {
+        if (closed || !isCurrent(connection)) {
+            return;
+        }
+        waits = false;
+        var channels = List.copyOf(unheard);
+        unheard.clear();
+        channels.stream().filter(watchers::containsKey).forEach(channel -> subscribe(connection, channel));
+    }
+
+    private boolean isCurrent(StatefulRedisPubSubConnection<String, String> connection) {
+        return made != null
                 && made.isDone()
                 && !made.isCompletedExceptionally()
                 && made.join().equals(connection);
-        if (!closed && isSame) {
-            subscribe(
-                    connection,
-                    Stream.of(channels).filter(watchers::containsKey).toArray(String[]::new));
-        }
     }
 
     private static void later(Runnable what) {

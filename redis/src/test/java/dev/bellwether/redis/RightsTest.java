@@ -7,13 +7,17 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import io.lettuce.core.RedisClient;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -151,6 +155,41 @@ class RightsTest {
             leader.resign();
             assertThat(standby.await(PATIENCE)).isPresent();
         }
+    }
+
+    @Test
+    void aChannelThatIsRefusedIsAskedForOnceAtATimeHoweverManyWatchIt() {
+        user("insistent", "~bellwether:* resetchannels " + RedisDoctor.RIGHTS);
+        var settings = RedisSettings.of(ConnectUri.parse(uri("insistent")));
+        var client = RedisClient.create();
+        try (var watch = new RedisWatch(settings, client, Duration.ofMillis(100))) {
+            add(watch, "pace");
+            for (var i = 0; i < 50; i++) {
+                add(watch, "one").close();
+            }
+            add(watch, "one");
+            for (var i = 0; i < 50; i++) {
+                add(watch, "one").close();
+            }
+            Eventually.eventually("all are refused", PATIENCE, () -> refusals("one") > 50);
+            var before = refusals("pace");
+            Eventually.eventually("some are asked for again", PATIENCE, () -> refusals("pace") > before + 5);
+            assertThat(refusals("one")).isLessThan(refusals("pace") + 60);
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    private static Watch add(RedisWatch watch, String channel) {
+        return watch.add(channel, heard -> {}, () -> CompletableFuture.completedStage(true));
+    }
+
+    private static int refusals(String channel) {
+        return Pattern.compile("count\n(\\d+)\nreason\nchannel\ncontext\n.*\nobject\n" + channel + "\n")
+                .matcher(server.ask("ACL", "LOG", "128"))
+                .results()
+                .mapToInt(one -> Integer.parseInt(one.group(1)))
+                .sum();
     }
 
     @Test
