@@ -14,6 +14,8 @@ import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How often we look, how long we wait, how much is under way: each setting has an effect. */
 class PaceTest {
@@ -182,17 +184,22 @@ class PaceTest {
                 + "'::regclass");
     }
 
-    @Test
-    void transactionWaitsForItsIntervalUnlessItIsFullOrTheFirst() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void transactionWaitsForItsIntervalUnlessItIsFullOrTheFirst(boolean once) throws Exception {
         try (var stage = new RelayStage()) {
-            var relay = stage.relay(
-                    more -> more.transactionInterval(Duration.ofMinutes(1)).maxTransactionRecords(10));
+            var relay = stage.relay(more -> more.transactionInterval(Duration.ofMinutes(1))
+                    .maxTransactionRecords(10)
+                    .once(once));
             stage.stash(Writers.numbered(stage.topic, "k", 0, 1));
             stage.awaitEmpty();
             stage.stash(Writers.numbered(stage.topic, "k", 1, 2));
             Eventually.eventually("the second is read", RelayStage.PATIENCE, () -> inFlight(relay) == 1);
             Eventually.throughout("and waits", Duration.ofMillis(300), () -> inFlight(relay) == 1);
-            stage.stash(Writers.numbered(stage.topic, "k", 2, 11));
+            stage.stash(Writers.numbered(stage.topic, "k", 2, 3));
+            Eventually.eventually("the third is read", RelayStage.PATIENCE, () -> inFlight(relay) == 2);
+            Eventually.throughout("and waits, too", Duration.ofMillis(300), () -> inFlight(relay) == 2);
+            stage.stash(Writers.numbered(stage.topic, "k", 3, 11));
             stage.awaitEmpty();
             assertThat(relay.stats().get(0).transactions()).isEqualTo(2);
         }
