@@ -112,10 +112,18 @@ final class BatchExecutor {
     }
 
     void tooLate(RequestQueue.Queued queued) {
-        queued.request()
-                .answer()
-                .completeExceptionally(new UnavailableException(source + " was busy: the request was not sent within "
+        fail(
+                queued.request(),
+                new UnavailableException(source + " was busy: the request was not sent within "
                         + Durations.show(queued.request().patience())));
+    }
+
+    /** Tells one who has no answer yet. One that has left is struck off: a claim may have listed it again. */
+    void fail(Request<?> request, Throwable meaning) {
+        request.answer().completeExceptionally(meaning);
+        if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
+            leaving.add(release.claim());
+        }
     }
 
     // ---------------------------------------------------------------- what comes round
@@ -481,14 +489,9 @@ final class BatchExecutor {
         }
     }
 
-    /** Tells those who have no answer yet. One that has left is struck off: a claim may have listed it again. */
     void fail(List<? extends Request<?>> group, Throwable meaning) {
-        for (var request : group) {
-            request.answer().completeExceptionally(meaning);
-            if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
-                presences.leave(release.claim(), System.nanoTime());
-            }
-        }
+        group.forEach(request -> fail(request, meaning));
+        strike();
     }
 
     private static <R> List<R> only(List<Request<?>> group, Class<R> kind) {
