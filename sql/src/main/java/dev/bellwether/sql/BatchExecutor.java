@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +60,7 @@ final class BatchExecutor {
 
     private final List<Request<?>> postponed = new ArrayList<>();
     private final Set<String> malformed = new HashSet<>(); // of which a person was told
+    private final Set<String> lockedOut = new HashSet<>(); // elections whose last claim met a lock
     private long nextOrderNanos;
     private volatile boolean listening;
     private volatile boolean missed; // announcements, while nobody listened
@@ -112,10 +114,18 @@ final class BatchExecutor {
     }
 
     void tooLate(RequestQueue.Queued queued) {
-        queued.request()
-                .answer()
-                .completeExceptionally(new UnavailableException(source + " was busy: the request was not sent within "
+        fail(
+                queued.request(),
+                new UnavailableException(source + " was busy: the request was not sent within "
                         + Durations.show(queued.request().patience())));
+    }
+
+    /** Tells one who has no answer yet. One that has left is struck off: a claim may have listed it again. */
+    void fail(Request<?> request, Throwable meaning) {
+        request.answer().completeExceptionally(meaning);
+        if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
+            leaving.add(release.claim());
+        }
     }
 
     // ---------------------------------------------------------------- what comes round
@@ -225,7 +235,9 @@ final class BatchExecutor {
         strike();
         UnavailableException outOfReach = null;
         for (var group : groups(batch)) {
-            outOfReach = serve(group, outOfReach);
+            for (var part : apart(group)) {
+                outOfReach = serve(part, outOfReach);
+            }
         }
     }
 
@@ -242,10 +254,10 @@ final class BatchExecutor {
             return outOfReach;
         }
         try {
-            serveGroup(group);
+            serveUnlocked(group);
             return null;
         } catch (SQLException e) {
-            if (SqlErrors.isOfOneRow(e) || e instanceof SeatTable.LockedRow) {
+            if (SqlErrors.isOfOneRow(e)) {
                 return serveEachAlone(group, e);
             }
             var meaning = faults.inOperation(e);
@@ -258,14 +270,37 @@ final class BatchExecutor {
     }
 
     /**
-     * A row that is not as we write it fails the statement that it is in, and one of which another has locked the place
-     * in an index fails its transaction. Anybody who asked for the others must not suffer, nor wait for many of them.
+     * A claim of a seat that has its place in an index locked fails the transaction that it is in. Those who claim the
+     * others must not suffer, nor wait for many of them.
+     */
+    private void serveUnlocked(List<Request<?>> group) throws SQLException {
+        var rest = group;
+        var untilNanos = 0L;
+        while (!rest.isEmpty()) {
+            try {
+                serveGroup(rest);
+                return;
+            } catch (SeatTable.LockedRow e) {
+                lockedOut.add(e.election());
+                fail(about(rest, e.election()::equals), new UnavailableException(String.valueOf(e.getMessage()), e));
+                var others = about(rest, election -> !election.equals(e.election()));
+                var now = System.nanoTime();
+                if (rest == group) {
+                    untilNanos = now + shortest(group).toNanos();
+                } else if (now - untilNanos > 0) {
+                    fail(others, new UnavailableException(source + " was busy with rows that others have locked"));
+                    return;
+                }
+                rest = others;
+            }
+        }
+    }
+
+    /**
+     * A row that is not as we write it fails the statement that it is in. Anybody who asked for the others must not
+     * suffer.
      */
     private @Nullable UnavailableException serveEachAlone(List<Request<?>> group, Exception error) {
-        if (group.size() == 1 && error instanceof SeatTable.LockedRow locked) {
-            fail(group, new UnavailableException(String.valueOf(locked.getMessage()), locked));
-            return null;
-        }
         if (group.size() == 1) {
             var election = group.get(0).election();
             var message = "the row of \"" + election + "\" in " + source + " is not as Bellwether writes it (it said: "
@@ -278,15 +313,8 @@ final class BatchExecutor {
             return null;
         }
         UnavailableException outOfReach = null;
-        var untilNanos = System.nanoTime() + shortest(group).toNanos();
         for (var request : group) {
-            if (error instanceof SeatTable.LockedRow && System.nanoTime() - untilNanos > 0) {
-                fail(
-                        List.of(request),
-                        new UnavailableException(source + " was busy with rows that others have locked"));
-            } else {
-                outOfReach = serve(List.of(request), outOfReach);
-            }
+            outOfReach = serve(List.of(request), outOfReach);
         }
         return outOfReach;
     }
@@ -316,6 +344,22 @@ final class BatchExecutor {
             groups.remove(0);
         }
         return groups;
+    }
+
+    /** Claims that may meet a lock again go behind the others of their group: those must not share their fate. */
+    private List<List<Request<?>>> apart(List<Request<?>> group) {
+        if (lockedOut.isEmpty() || !(group.get(0) instanceof Request.Acquire)) {
+            return List.of(group);
+        }
+        return Stream.of(about(group, election -> !lockedOut.contains(election)), about(group, lockedOut::contains))
+                .filter(part -> !part.isEmpty())
+                .toList();
+    }
+
+    private static List<Request<?>> about(List<Request<?>> group, Predicate<String> election) {
+        return group.stream()
+                .filter(request -> election.test(request.election()))
+                .collect(Collectors.toUnmodifiableList());
     }
 
     private void serveGroup(List<Request<?>> group) throws SQLException {
@@ -385,11 +429,14 @@ final class BatchExecutor {
             attempt.make();
         } catch (SQLException e) {
             var now = System.nanoTime();
-            if (!seats.isLocked(e) || now - bornNanos > request.patience().toNanos()) {
+            if (seats.isLocked(e) && now - bornNanos <= request.patience().toNanos()) {
+                postponed.add(request);
+                nextOrderNanos = now + ORDER_AGAIN_NANOS;
+            } else if (e instanceof SeatTable.LockedRow locked) {
+                fail(request, new UnavailableException(String.valueOf(locked.getMessage()), locked));
+            } else {
                 throw e;
             }
-            postponed.add(request);
-            nextOrderNanos = now + ORDER_AGAIN_NANOS;
         }
     }
 
@@ -415,6 +462,7 @@ final class BatchExecutor {
             var claims = round.stream().map(Request.Release::claim).toList();
             var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
             claims.forEach(presences::struck);
+            claims.forEach(claim -> lockedOut.remove(claim.election()));
             tell(outcome);
             round.forEach(release -> {
                 var judged = outcome.of(release.claim().election());
@@ -442,6 +490,9 @@ final class BatchExecutor {
                 .filter(election -> listening && watches.isToBeLookedAt(election))
                 .collect(Collectors.toUnmodifiableSet());
         var outcome = session.use(shortest(requests), connection -> seats.acquire(connection, claims, looks));
+        sent.keySet().stream()
+                .filter(election -> !SeatTable.isFree(outcome.of(election).row())) // or it was only skipped
+                .forEach(lockedOut::remove);
         tell(outcome);
         for (var request : requests) {
             var election = request.claim().election();
@@ -481,14 +532,9 @@ final class BatchExecutor {
         }
     }
 
-    /** Tells those who have no answer yet. One that has left is struck off: a claim may have listed it again. */
     void fail(List<? extends Request<?>> group, Throwable meaning) {
-        for (var request : group) {
-            request.answer().completeExceptionally(meaning);
-            if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
-                presences.leave(release.claim(), System.nanoTime());
-            }
-        }
+        group.forEach(request -> fail(request, meaning));
+        strike();
     }
 
     private static <R> List<R> only(List<Request<?>> group, Class<R> kind) {

@@ -74,7 +74,9 @@ enum Dialect {
          * told to. (MariaDB has idle_transaction_timeout, which goes before, where it is set. MySQL has not.)
          *
          * We skip rows that others have locked, but not a gap of an index, which a guard that was refused keeps until
-         * its transaction ends. A statement that waits there holds up all others, so it waits for a second only.
+         * its transaction ends. A statement that waits there holds up all others, so it waits for a second only. The
+         * server knows no shorter wait: with short leases the driver gives up first. Then the session there keeps what
+         * it has locked until the server ends its wait, and not all seats of the group are free meanwhile.
          */
         @Override
         void begin(Connection connection) throws SQLException {
@@ -96,6 +98,11 @@ enum Dialect {
         void rollback(Connection connection) throws SQLException {
             super.rollback(connection);
             execute(connection, WAITS_AS_BEFORE);
+        }
+
+        @Override
+        boolean isPlaceLocked(SQLException e, Duration after) {
+            return SqlErrors.isLockWait(e) || (SqlErrors.isTimeout(e) && after.compareTo(LONGEST_LOCK_WAIT) < 0);
         }
 
         @Override
@@ -255,6 +262,9 @@ enum Dialect {
         }
     }
 
+    /** The server ends a wait for a lock after one second, and MySQL looks once a second for those that are over. */
+    private static final Duration LONGEST_LOCK_WAIT = Duration.ofSeconds(2);
+
     /** How long to ask for the lock of a file, in operation. */
     static final Duration PATIENCE = Duration.ofSeconds(1);
 
@@ -340,6 +350,14 @@ enum Dialect {
 
     /** Returns whether this error says that somebody else was at it, and nothing was done. */
     boolean isBusy(SQLException e) {
+        return false;
+    }
+
+    /**
+     * Returns whether a statement about one row ends so, after so long, if somebody else has locked its place in an
+     * index.
+     */
+    boolean isPlaceLocked(SQLException e, Duration after) {
         return false;
     }
 

@@ -65,7 +65,7 @@ final class RequestQueue {
     private void died(Throwable death) {
         var hurt = underWay;
         underWay = List.of();
-        hurt.forEach(queued -> queued.request().answer().completeExceptionally(death));
+        hurt.forEach(queued -> executor.fail(queued.request(), death));
         LockSupport.parkNanos(RESTART_NANOS);
         thread = newThread();
         thread.start();

@@ -109,7 +109,7 @@ class SeatTable {
                     if (claim.isBefore(row.era())) {
                         judged.put(row.election(), new Judged(Verdict.REFUSED, row));
                     } else if (isFree(row)) {
-                        grant(connection, claim);
+                        alone(claim.election(), () -> grant(connection, claim));
                         granted.add(row.election());
                     } else {
                         judged.put(row.election(), new Judged(Verdict.REFUSED, mend(connection, row, begunNanos)));
@@ -389,13 +389,26 @@ class SeatTable {
     static final class LockedRow extends SQLTransientException {
         private static final long serialVersionUID = 1;
 
+        private final String election;
+
         private LockedRow(String election, @Nullable SQLException cause) {
             super("another transaction has locked the row of \"" + election + "\", perhaps under a guard", cause);
+            this.election = election;
         }
 
-        /** Returns what an error of a statement about this row alone means. */
-        private static SQLException or(String election, SQLException e) {
-            return SqlErrors.isLockWait(e) ? new LockedRow(election, e) : e;
+        String election() {
+            return election;
+        }
+    }
+
+    /** Runs a statement about this row alone. */
+    private void alone(String election, Work statement) throws SQLException {
+        var sentNanos = System.nanoTime();
+        try {
+            statement.run();
+        } catch (SQLException e) {
+            var after = Duration.ofNanos(System.nanoTime() - sentNanos);
+            throw dialect.isPlaceLocked(e, after) ? new LockedRow(election, e) : e;
         }
     }
 
@@ -435,10 +448,10 @@ class SeatTable {
 
     private void insertRow(Connection connection, String election) throws SQLException {
         try {
-            transact(connection, () -> update(connection, dialect.insertRow(), election));
+            transact(connection, () -> alone(election, () -> update(connection, dialect.insertRow(), election)));
         } catch (SQLException e) {
             if (e.getSQLState() == null || !e.getSQLState().startsWith("23")) {
-                throw LockedRow.or(election, e);
+                throw e;
             }
             // somebody else made it at the same time, which not every database takes for success
         }
@@ -463,8 +476,6 @@ class SeatTable {
                 throw new SQLDataException(
                         "the token of \"" + claim.election() + "\" has reached the largest possible number", "22003");
             }
-        } catch (SQLException e) {
-            throw LockedRow.or(claim.election(), e);
         }
     }
 

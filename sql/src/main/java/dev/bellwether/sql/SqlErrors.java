@@ -133,6 +133,16 @@ final class SqlErrors {
         return e.getErrorCode() == MARIADB_LOCK_WAIT;
     }
 
+    /** Returns whether the driver has given up to wait for an answer. */
+    static boolean isTimeout(SQLException e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SocketTimeoutException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
      * Returns what to throw for an error in operation: what a fail-over of the database can bring about passes, and
      * what somebody has changed may be changed back, as a table is that is being restored.

@@ -2,6 +2,7 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.Mandate;
@@ -21,11 +22,13 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +42,9 @@ class GuardTest {
     private static final Duration WHILE = Duration.ofMillis(600);
 
     private static final Duration LONG = Duration.ofMinutes(2);
+
+    /** A third of it is less than the shortest time for which InnoDB waits for a lock. */
+    private static final Duration SHORT = Duration.ofMillis(2_700);
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -239,6 +245,42 @@ class GuardTest {
         }
     }
 
+    /** The driver gives up before the server does, and the session there keeps the rows of the group for a while. */
+    @ParameterizedTest
+    @MethodSource("refusals")
+    void aRefusedGuardHoldsUpNoOtherElectionForLongIfALeaseIsShort(String uri, boolean exists) throws Exception {
+        open(uri);
+        var refused = election + "-b";
+        acquire(claim(refused, "second"));
+        var held = election + "-a";
+        if (exists) {
+            var before = claim(held, "first");
+            acquire(before);
+            store.release(before).toCompletableFuture().join();
+        }
+        try (var guarded = transaction(uri)) {
+            requireRefused(guarded, refused);
+            var told = new ArrayList<String>();
+            Eventually.eventually("the other election's claim is granted", PATIENCE, () -> {
+                IntStream.range(0, 20).forEach(i -> store.read(refused)); // so that the claims are served together
+                var stuck = store.acquire(claim(held, SHORT)).toCompletableFuture();
+                var beside = store.acquire(claim(election + "-c", "second"));
+                stuck.handle((answer, e) -> told.add(e == null ? "refused" : String.valueOf(e.getMessage())))
+                        .join();
+                return beside.toCompletableFuture().join().granted();
+            });
+            assertThat(told).first(STRING).contains("another transaction has locked the row of \"" + held + '"');
+            guarded.rollback();
+            Eventually.eventually(
+                    "the claim that was held up is granted",
+                    PATIENCE,
+                    () -> store.acquire(claim(held, "second"))
+                            .toCompletableFuture()
+                            .join()
+                            .granted());
+        }
+    }
+
     private void requireRefused(Connection connection, String election) throws SQLException {
         try (var statement = connection.prepareStatement("SELECT " + guard.condition(connection))) {
             guard.bind(statement, 1, new Trusting(election, "first", 0));
@@ -277,6 +319,10 @@ class GuardTest {
 
     private Claim claim(String candidate) {
         return claim(election, candidate);
+    }
+
+    private static Claim claim(String election, Duration lease) {
+        return new Claim(election, "short", UUID.randomUUID().toString(), lease, LONG, 0, Map.of());
     }
 
     private static Claim claim(String election, String candidate) {

@@ -225,6 +225,53 @@ class StoreTest {
         Eventually.eventually("it is not listed", PATIENCE, () -> listed().isEmpty());
     }
 
+    /** Its claim has listed it again; its release waited behind others, until nobody waited for it. */
+    @Test
+    void oneWhoseReleaseWasTooLateBehindItsClaimIsNotListedForTheLifeOfTheProcess() throws Exception {
+        var lease = Duration.ofSeconds(1);
+        var presence = Duration.ofSeconds(2);
+        var signs = "SELECT count(*) FROM bellwether_election_candidate WHERE election = ?";
+        uri = "jdbc:h2:mem:" + election + ";DB_CLOSE_DELAY=-1";
+        var gates = List.of(new CompletableFuture<Boolean>(), new CompletableFuture<Boolean>());
+        var uses = new AtomicInteger(-1_000);
+        var lends = (DataSource) Proxy.newProxyInstance(
+                StoreTest.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    var use = uses.incrementAndGet();
+                    if (use == 1) {
+                        gates.get(0).join();
+                    } else if (use == 4) { // behind those that listed and claimed
+                        gates.get(1).join();
+                    }
+                    return method.getName().equals("getConnection") ? DriverManager.getConnection(uri) : null;
+                });
+        store = SqlLeaseStore.open(
+                Source.of(lends), SqlConfig.builder().presence(presence).build());
+        uses.set(0);
+        var reading = store.read(election); // holds up what comes next, which is served at once
+        Eventually.eventually("it reads", PATIENCE, () -> uses.get() == 1);
+        var claim = new Claim(election, "one", "n", Duration.ofMinutes(5), presence, 0, Map.of());
+        var claimed = store.acquire(claim);
+        IntStream.range(0, RequestQueue.LARGEST_BATCH - 1).forEach(i -> store.read(election));
+        var left = System.nanoTime();
+        var released = store.release(new Claim(election, "one", "n", lease, presence, 0, Map.of()));
+        gates.get(0).complete(true);
+        join(reading);
+        assertThat(join(claimed).granted()).isTrue();
+        assertThat(number(signs)).isEqualTo(1);
+        Eventually.eventually("it reads on", PATIENCE, () -> uses.get() == 4);
+        Eventually.eventually(
+                "nobody waits for the release", PATIENCE, () -> System.nanoTime() - left > lease.toNanos());
+        gates.get(1).complete(true);
+        assertThat(released.toCompletableFuture()).failsWithin(PATIENCE);
+        Eventually.eventually("it is not listed", PATIENCE, () -> {
+            try {
+                return number(signs) == 0;
+            } catch (SQLException e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
     @ParameterizedTest
     @MethodSource("databases")
     void ofManyClaimsByTwoProcessesEachSeatIsGrantedOnce(String database) {
