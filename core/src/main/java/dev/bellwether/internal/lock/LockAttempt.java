@@ -65,7 +65,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     private boolean ended; // by an operator
     private @Nullable ElectionException failure;
     private boolean over; // the candidacy has ended
-    private boolean vacant; // as the infrastructure has answered, without naming a holder
+    private boolean vacant; // as the infrastructure has answered, whether or not its events have been heard
     private boolean cutShort; // by that, while we waited
     private long patienceNanos; // that was used up
     private @Nullable Thread runner; // of a task, while it runs
@@ -106,9 +106,10 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     private synchronized void decide(long beganNanos, long waitNanos, long answerNanos) throws InterruptedException {
         while (phase == Phase.WAITING) {
-            vacant = !answered && host.isAnswered(candidacy());
+            var waited = System.nanoTime() - beganNanos;
+            vacant = !answered && waited >= answerNanos && host.isVacant(candidacy());
             var patience = answered ? waitNanos : Math.max(waitNanos, vacant ? vacantNanos() : answerNanos);
-            var left = patience - (System.nanoTime() - beganNanos);
+            var left = patience - waited;
             if (granted != null) {
                 phase = granted.isValid() ? Phase.TAKEN : Phase.GIVEN_UP;
             } else if (over || left <= 0) {
