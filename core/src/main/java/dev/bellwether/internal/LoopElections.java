@@ -426,8 +426,8 @@ public final class LoopElections implements Elections {
         }
 
         @Override
-        public boolean isAnswered(Candidacy candidacy) {
-            return candidacy instanceof LoopCandidacy ours && ours.isAnswered();
+        public boolean isVacant(Candidacy candidacy) {
+            return candidacy instanceof LoopCandidacy ours && ours.seesVacantSeat();
         }
 
         @Override

@@ -355,9 +355,13 @@ public final class LoopCandidacy implements Candidacy {
         return standing.config().lease();
     }
 
-    /** Returns whether the infrastructure has answered a claim of this candidacy, whatever it said. */
-    public boolean isAnswered() {
-        return answered;
+    /**
+     * Returns whether the infrastructure has answered a claim, and by all that is known nobody is in the seat. Needs no
+     * thread of the executor.
+     */
+    public boolean seesVacantSeat() {
+        var s = snapshot;
+        return answered && s.phase == Phase.STANDING_BY && s.following.isEmpty();
     }
 
     /** Returns whether the caller is a listener or task of this candidacy. */

@@ -65,7 +65,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     private boolean ended; // by an operator
     private @Nullable ElectionException failure;
     private boolean over; // the candidacy has ended
-    private boolean vacant; // as the infrastructure has answered, without naming a holder
+    private boolean vacant; // as the infrastructure has answered, whether or not its events have been heard
     private boolean cutShort; // by that, while we waited
     private long patienceNanos; // that was used up
     private @Nullable Thread runner; // of a task, while it runs
@@ -106,9 +106,10 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     private synchronized void decide(long beganNanos, long waitNanos, long answerNanos) throws InterruptedException {
         while (phase == Phase.WAITING) {
-            vacant = !answered && host.isAnswered(candidacy());
+            var waited = System.nanoTime() - beganNanos;
+            vacant = !answered && waited >= answerNanos && host.isVacant(candidacy());
             var patience = answered ? waitNanos : Math.max(waitNanos, vacant ? vacantNanos() : answerNanos);
-            var left = patience - (System.nanoTime() - beganNanos);
+            var left = patience - waited;
             if (granted != null) {
                 phase = granted.isValid() ? Phase.TAKEN : Phase.GIVEN_UP;
             } else if (over || left <= 0) {
@@ -175,10 +176,10 @@ final class LockAttempt implements LeadershipListener, HeldLock {
                 config.candidacy().listener().get().onEvent(event); // before we wait: it may give the lock back
             }
         } finally {
-            if (ends && !fenced) {
+            if (ends && config.candidacy().haltOnOverrun()) {
+                awaitReleasedOrHalted();
+            } else if (ends && !fenced) {
                 awaitReleased(config.candidacy().standDownBudget());
-            } else if (fenced && config.candidacy().haltOnOverrun()) {
-                awaitReleased(config.candidacy().lease()); // work that has ended is not halted
             }
         }
     }
@@ -227,10 +228,28 @@ final class LockAttempt implements LeadershipListener, HeldLock {
         }
     }
 
+    /**
+     * Where overrun work is halted, by no clock of ours and whatever interrupts us: work that has ended is not halted,
+     * and the loop may be late. If it halts nothing, because the candidacy was abandoned, that ends this.
+     */
+    private synchronized void awaitReleasedOrHalted() {
+        while (isHeldElsewhere() && !over) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                // it is meant for the task, which has received one, too
+            }
+        }
+    }
+
+    /** Not on the thread that runs the task: there we would wait for ourselves. */
+    private synchronized boolean isHeldElsewhere() {
+        return phase == Phase.TAKEN && runner != Thread.currentThread();
+    }
+
     private synchronized void waitWhileTaken(long beganNanos, long boundNanos) throws InterruptedException {
         var left = boundNanos;
-        // on the thread that runs the task we would wait for ourselves
-        while (phase == Phase.TAKEN && runner != Thread.currentThread() && left > 0) {
+        while (isHeldElsewhere() && left > 0) {
             TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
             left = boundNanos - (System.nanoTime() - beganNanos);
         }

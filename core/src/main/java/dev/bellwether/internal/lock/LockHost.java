@@ -15,8 +15,8 @@ public interface LockHost {
      */
     Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd);
 
-    /** Returns whether the infrastructure has answered a claim of this candidacy, whatever it said. */
-    boolean isAnswered(Candidacy candidacy);
+    /** Returns whether an answer has come to this candidacy, and by all that it knows nobody is in the seat. */
+    boolean isVacant(Candidacy candidacy);
 
     /**
      * Keeps a candidacy that leads for so long from now, then resigns; at the end of the elections, lets it run out.

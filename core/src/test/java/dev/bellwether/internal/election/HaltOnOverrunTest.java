@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LockConfig;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.RunLock;
+import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryGroups;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.memory.MemoryRosters;
@@ -67,6 +71,13 @@ class HaltOnOverrunTest {
     @Timeout(180)
     void aMemberOfARosterHaltsItsProcessThoughItsLogThrows() throws Exception {
         haltedAfter(DeafMember.class, RosterMode.EXCLUSIVE.name(), "cut and mute");
+    }
+
+    /** The loop runs again when the listener's time is over, and the lease, and another may have the seat. */
+    @Test
+    @Timeout(180)
+    void aLockWhoseTaskIsDeafToInterruptsHaltsItsProcessThoughTheLoopIsLate() throws Exception {
+        assertThat(haltedAfter(DeafTask.class)).contains("haltOnOverrun");
     }
 
     /**
@@ -197,6 +208,51 @@ class HaltOnOverrunTest {
             working.await();
             wire.cut = true;
             new CountDownLatch(1).await();
+        }
+    }
+
+    /** Works on under a lock that it is ordered to give back, while its loop stands still. */
+    static final class DeafTask {
+        private DeafTask() {}
+
+        public static void main(String[] args) throws InterruptedException {
+            var loop = new LoopThread(Clock.system(), Duration.ofMinutes(1), (time, how) -> {});
+            loop.start();
+            var elections = Elections.over(
+                    new MemoryLeaseStore(Clock.system()),
+                    ElectionsConfig.builder().loop(loop).build());
+            var lease = Duration.ofSeconds(2);
+            var candidacy = CandidacyConfig.builder()
+                    .lease(lease)
+                    .haltOnOverrun(true)
+                    .listener(event -> {
+                        if (event instanceof LeadershipEvent.Revoked) {
+                            loop.execute(() -> standStill(lease.multipliedBy(2)));
+                        }
+                    })
+                    .build();
+            var lock = elections.lock(
+                    "report", LockConfig.builder().candidacy(candidacy).build());
+            var working = new CountDownLatch(1);
+            var task = new Thread(() -> run(lock, working));
+            task.start();
+            working.await();
+            elections.election("report").standDown();
+        }
+
+        private static void run(RunLock lock, CountDownLatch working) {
+            try {
+                lock.tryRun(mandate -> workOn(working));
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e); // while it waited for the lock
+            }
+        }
+
+        private static void standStill(Duration time) {
+            var until = System.nanoTime() + time.toNanos();
+            while (System.nanoTime() - until < 0) {
+                LockSupport.parkNanos(1_000_000);
+            }
         }
     }
 }

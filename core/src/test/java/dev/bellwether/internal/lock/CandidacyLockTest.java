@@ -135,6 +135,35 @@ class CandidacyLockTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whereNoThreadIsFreeForTheAnswerNoneComes(boolean anotherHoldsIt) throws Exception {
+        var only = Executors.newSingleThreadExecutor();
+        var settings = ElectionsConfig.builder()
+                .requestTimeout(Duration.ofMillis(500))
+                .executor(only)
+                .build();
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(5))
+                        .standDownBudget(Duration.ofMillis(200))
+                        .renewInterval(Duration.ofMillis(200))
+                        .build())
+                .build();
+        try (var others = Elections.connect(uri);
+                var elections = Elections.connect(uri, settings)) {
+            if (anotherHoldsIt) {
+                assertThat(others.lock("report", A_MINUTE).tryLock().isHeld()).isTrue();
+            }
+            var lock = elections.lock("report", config);
+            assertThatThrownBy(only.submit((Callable<?>) lock::tryLock)::get)
+                    .hasCauseInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("no answer within 500 ms");
+        } finally {
+            only.shutdown();
+        }
+    }
+
     @Test
     void oneHoldsTheLockAndTheOthersAreToldWho() throws Exception {
         try (var first = Elections.connect(uri);

@@ -192,7 +192,7 @@ final class FaultActions implements AutoCloseable {
     /**
      * Orders anybody who is in the seat to stand down, twice in each lease, until that is ended.
      *
-     * @param led whether somebody leads now: then the first of these finds a leader
+     * @param led whether somebody led when this began: then the first of these finds that one's seat
      */
     Undo standDownAgainAndAgain(boolean led) {
         var orders = new Orders();

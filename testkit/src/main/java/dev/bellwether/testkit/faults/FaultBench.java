@@ -341,10 +341,14 @@ public final class FaultBench implements AutoCloseable {
         };
     }
 
-    /** Orders the one at this place to stand down, which cannot hear it, until another has led. Then this is done. */
-    private Undo ordersToDeaf(int number, Runnable after) {
+    /**
+     * Orders the one at this place to stand down, which cannot hear it, until another has led. Then this is done.
+     *
+     * @param led whether anybody led when that one could still hear: a dead leader leads no more, and has the seat
+     */
+    private Undo ordersToDeaf(int number, boolean led, Runnable after) {
         var since = System.nanoTime();
-        var orders = actions.standDownAgainAndAgain(leader().isPresent());
+        var orders = actions.standDownAgainAndAgain(led);
         return new Undo() {
             @Override
             public void run() {
@@ -415,13 +419,15 @@ public final class FaultBench implements AutoCloseable {
                 yield whenEnded(number, () -> environment.links(number).forEach(FaultProxy::heal));
             }
             case ORDERS_TO_DEAD -> {
+                var led = leader().isPresent();
                 at(number).kill();
-                yield ordersToDeaf(number, () -> start(number));
+                yield ordersToDeaf(number, led, () -> start(number));
             }
             case ORDERS_TO_FROZEN -> {
                 var victim = at(number);
+                var led = leader().isPresent();
                 victim.freeze();
-                yield ordersToDeaf(number, victim::thaw);
+                yield ordersToDeaf(number, led, victim::thaw);
             }
             case BLOCK_LISTENER -> {
                 block(number, time);

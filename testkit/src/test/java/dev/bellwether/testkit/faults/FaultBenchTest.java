@@ -255,6 +255,21 @@ class FaultBenchTest {
     }
 
     @Test
+    void ordersThatNeverFindTheLeaderWhoIsDeadAreFound() {
+        var setting = Setting.of("dead-not-found", LEASE).with(OneOnly.class);
+        try (var bench = new FaultBench(new Rooms(2), setting)) {
+            bench.startAll();
+            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 0, LEASE);
+            Eventually.throughout("orders are given", LEASE.multipliedBy(4), () -> true);
+            orders.run();
+            assertThat(bench.end().faults())
+                    .anySatisfy(fault -> assertThat(fault).contains("orders to stand down found nobody there"))
+                    .anySatisfy(fault -> assertThat(fault).contains("nobody else led while ann"))
+                    .hasSize(2);
+        }
+    }
+
+    @Test
     void thatNobodyLeadsInTheEndIsFound() {
         var setting = Setting.of("leads-once", LEASE).with(LeadsOnce.class);
         try (var bench = new FaultBench(new Room(new BenchEnvironment.Least(0, 0)), setting)) {
