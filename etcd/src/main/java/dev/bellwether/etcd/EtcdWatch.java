@@ -57,18 +57,18 @@ final class EtcdWatch implements AutoCloseable {
     }
 
     Watch add(String key, Consumer<Json> heard) {
+        synchronized (this) {
+            if (!started && !closed) {
+                next = client.revision() + 1;
+                thread.start(); // throws if there is no thread: the next to come tries again
+                started = true;
+            }
+        }
         watchers.compute(key, (same, all) -> {
             var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
             those.add(heard);
             return those;
         });
-        synchronized (this) {
-            if (!started && !closed) {
-                started = true;
-                next = client.revision() + 1;
-                thread.start();
-            }
-        }
         return () -> watchers.computeIfPresent(key, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
     }
 

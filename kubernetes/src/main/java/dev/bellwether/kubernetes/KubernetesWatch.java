@@ -71,17 +71,17 @@ final class KubernetesWatch implements AutoCloseable {
     }
 
     Watch add(String name, Consumer<Json> heard) {
+        synchronized (this) {
+            if (!started && !closed) {
+                thread.start(); // throws if there is no thread: the next to come tries again
+                started = true;
+            }
+        }
         watchers.compute(name, (same, all) -> {
             var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
             those.add(heard);
             return those;
         });
-        synchronized (this) {
-            if (!started && !closed) {
-                started = true;
-                thread.start();
-            }
-        }
         return () -> watchers.computeIfPresent(name, (same, all) -> {
             all.remove(heard);
             if (!all.isEmpty()) {

@@ -22,6 +22,8 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Proves, again and again, for how long the ensemble will keep a session: for all seats in it at one time, however
@@ -31,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  * function of its state, of answers and of the loop's clock.
  */
 final class SessionProver {
+    private static final Logger log = LoggerFactory.getLogger(SessionProver.class);
     private static final String ROOT = "/";
     /** Of what a check takes besides its path. */
     private static final int CHECK_BYTES = 32;
@@ -39,6 +42,10 @@ final class SessionProver {
     private final ProofTiming timing;
     private final @Nullable Moment opened;
     private final Set<SessionSeat> seats = new LinkedHashSet<>();
+    /** Those whose lease was long enough for a proof once. */
+    private final Set<SessionSeat> fitting = new HashSet<>();
+
+    private boolean warned;
     private final Set<Flight> flights = new LinkedHashSet<>();
     private volatile @Nullable Loop loop;
     private Loop.@Nullable Timer timer;
@@ -76,6 +83,7 @@ final class SessionProver {
 
     void exit(SessionSeat seat) {
         seats.remove(seat);
+        fitting.remove(seat);
     }
 
     /** Does this for each seat: one at which it throws fails, and harms no other. */
@@ -222,6 +230,30 @@ final class SessionProver {
         newest.proceed();
     }
 
+    /**
+     * Refuses a seat that stood when nobody could know how long a proof takes. One that has fitted stays: an observer
+     * that is added, or a right that is withdrawn, must not end all candidacies at once. Each proof is made over as
+     * many hops as its own first read tells, so no mandate is longer for that. It may end before the next proof.
+     */
+    private void requireFitting(SessionSeat seat) {
+        var tooShort = tooShort(seat.config());
+        if (tooShort.isEmpty()) {
+            if (seats.contains(seat)) { // another, told before it, may have ended it
+                fitting.add(seat);
+            }
+        } else if (!fitting.contains(seat)) {
+            seat.refused(tooShort.get());
+        } else if (!warned) {
+            warned = true;
+            log.warn(
+                    "A proof of leadership takes longer than when candidacies began, because {} names an observer now,"
+                            + " or its configuration may no longer be read: {}. Candidacies go on, and a leader may"
+                            + " lose its seat when an answer is late",
+                    session.where(),
+                    tooShort.get().getMessage());
+        }
+    }
+
     private void retry(Flight failed) {
         var pause = shortest(CandidacyConfig::retryInterval);
         if (newest == failed && timer != null && pause.isPresent()) { // else there is a newer one
@@ -366,7 +398,7 @@ final class SessionProver {
             }
             var latency = age();
             each(seat -> {
-                session.refusal(seat.config()).or(() -> tooShort(seat.config())).ifPresent(seat::refused);
+                session.refusal(seat.config()).ifPresentOrElse(seat::refused, () -> requireFitting(seat));
                 seat.proven(
                         proof, latency, seat.toCheck().filter(checked::contains).isPresent());
             });

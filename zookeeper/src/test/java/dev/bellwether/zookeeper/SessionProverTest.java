@@ -12,12 +12,18 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
 import org.junit.jupiter.api.Test;
 
 /** When a session is proven, and to whom that is told: on a {@link TreeModel}, in simulated time. */
 class SessionProverTest {
     private static final long MILLI = 1_000_000;
     private static final Duration LEASE = Duration.ofSeconds(2);
+    /** Long enough for a proof over one hop, not for one over two. */
+    private static final Duration SHORT = Duration.ofMillis(500);
+
+    private static final String PARTICIPANT = "server.1=a:2888:3888:participant;2181\n";
+    private static final String OBSERVER = "server.2=b:2888:3888:observer;2181\n";
     private static final Duration TICK = Duration.ofMillis(100);
 
     private final SplittableRandom random = new SplittableRandom(1);
@@ -139,6 +145,33 @@ class SessionProverTest {
         assertThat(refused.checked).endsWith(true);
     }
 
+    /** Candidacies that led ended, in all processes. */
+    @Test
+    void aSeatWhoseLeaseWasLongEnoughIsNotRefusedWhenAProofTakesLonger() {
+        tree.reconfigure(PARTICIPANT);
+        var observed = new Told(made("/a"), SHORT);
+        prover.enter(observed, loop);
+        pass(Duration.ofSeconds(1));
+        tree.reconfigure(PARTICIPANT + OBSERVER);
+        pass(Duration.ofSeconds(1));
+        assertThat(prover.hops()).isEqualTo(Ensemble.MOST_HOPS);
+        assertThat(observed.refusals).isEmpty();
+
+        tree.reconfigure(PARTICIPANT);
+        pass(Duration.ofSeconds(1));
+        assertThat(prover.hops()).isEqualTo(1);
+        tree.refuseReads(ZooDefs.CONFIG_NODE::equals);
+        pass(Duration.ofSeconds(1));
+        assertThat(prover.hops()).isEqualTo(Ensemble.MOST_HOPS);
+        assertThat(observed.refusals).isEmpty();
+        assertThat(observed.checked).as("it is proven on").containsOnly(true);
+
+        var late = new Told(made("/b"), SHORT);
+        prover.enter(late, loop);
+        pass(Duration.ofSeconds(1));
+        assertThat(late.refusals).isNotEmpty().allMatch(refusal -> refusal.contains("a proof of leadership takes"));
+    }
+
     @Test
     void aSeatThatThrowsIsToldSoAndHarmsNoOther() {
         var broken = new Told(made("/a"));
@@ -210,13 +243,20 @@ class SessionProverTest {
         private int vanished;
         private int expired;
 
+        private final Duration lease;
+
         Told(String node) {
+            this(node, LEASE);
+        }
+
+        Told(String node, Duration lease) {
             this.node = Optional.of(node);
+            this.lease = lease;
         }
 
         @Override
         public CandidacyConfig config() {
-            return CandidacyConfig.ofLease(LEASE);
+            return CandidacyConfig.ofLease(lease);
         }
 
         @Override

@@ -29,6 +29,7 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.proto.CheckVersionRequest;
@@ -76,6 +77,7 @@ final class TreeModel {
     private boolean deletionsRefused;
     private boolean writesRefused;
     private Predicate<String> unreadable = path -> false;
+    private String ensemble = "";
 
     private record ZNode(String text, long czxid, int version, long owner, int sequence) {
         private Stat stat() {
@@ -137,6 +139,11 @@ final class TreeModel {
     /** Takes from all clients the right to read these nodes, and gives it back for all others. */
     void refuseReads(Predicate<String> of) {
         unreadable = of;
+    }
+
+    /** The servers say this of their ensemble from now on. */
+    void reconfigure(String configuration) {
+        ensemble = configuration;
     }
 
     // ---------------------------------------------------------------- the server
@@ -531,7 +538,12 @@ final class TreeModel {
 
         @Override
         public CompletableFuture<String> ensemble() {
-            return send(() -> "");
+            return send(() -> {
+                if (unreadable.test(ZooDefs.CONFIG_NODE)) {
+                    throw KeeperException.create(Code.NOAUTH, ZooDefs.CONFIG_NODE);
+                }
+                return ensemble;
+            });
         }
 
         @Override

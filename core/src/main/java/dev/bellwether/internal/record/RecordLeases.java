@@ -269,7 +269,7 @@ public final class RecordLeases implements LeaseStore {
         Watch heard;
         try {
             heard = store.watch(RecordKey.seat(election), found -> heard(election, found));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // the last may find no thread
             seats.unwatch(election, told);
             throw e;
         }

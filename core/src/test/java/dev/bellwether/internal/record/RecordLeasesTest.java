@@ -1,6 +1,7 @@
 package dev.bellwether.internal.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import dev.bellwether.AccessRefusedException;
@@ -706,6 +707,22 @@ class RecordLeasesTest {
         var told = heard.size();
         get(leases.acquire(claim("b")));
         assertThat(heard).hasSize(told);
+    }
+
+    /** It was told on, and what was known of the seat was kept forever. */
+    @Test
+    void aWatchForWhichThereIsNoThreadLeavesNothingBehind() {
+        var lacking = new ForwardingRecordStore(records) {
+            @Override
+            public Watch watch(RecordKey key, Consumer<Found> heard) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+        };
+        var other = LeaseStore.over(lacking, clock, () -> "other" + stamps.incrementAndGet());
+        var heard = new ArrayList<View>();
+        assertThatThrownBy(() -> other.watch("e", heard::add)).isInstanceOf(OutOfMemoryError.class);
+        get(other.acquire(claim("a")));
+        assertThat(heard).isEmpty();
     }
 
     @Test
