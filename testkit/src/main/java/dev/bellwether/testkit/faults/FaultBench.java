@@ -28,6 +28,8 @@ public final class FaultBench implements AutoCloseable {
     /** How long anybody who must lead may take on a machine that is busy with other things. */
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
+    private static final long SEEN_NANOS = Duration.ofMillis(100).toNanos();
+
     /** No two candidates live in the same time zone. */
     private static final List<String> TIME_ZONES =
             List.of("Europe/Berlin", "UTC", "Asia/Kolkata", "America/New_York", "Pacific/Auckland", "Pacific/Niue");
@@ -226,6 +228,14 @@ public final class FaultBench implements AutoCloseable {
                 .orElse(OptionalInt.empty());
     }
 
+    /** Returns whether somebody was seen to lead just now. One that hardly runs may have lost the seat, unseen. */
+    private boolean isLed() {
+        var recent = Math.max(SEEN_NANOS, setting.lease.dividedBy(10).toNanos());
+        return leader().stream()
+                .mapToObj(place -> last(place).orElseThrow())
+                .anyMatch(term -> System.nanoTime() - term.lastNanos() < recent);
+    }
+
     private Optional<ObservedTerm> last(int place) {
         var terms = at(place).terms();
         return terms.isEmpty() ? Optional.empty() : Optional.of(terms.get(terms.size() - 1));
@@ -419,13 +429,13 @@ public final class FaultBench implements AutoCloseable {
                 yield whenEnded(number, () -> environment.links(number).forEach(FaultProxy::heal));
             }
             case ORDERS_TO_DEAD -> {
-                var led = leader().isPresent();
+                var led = isLed();
                 at(number).kill();
                 yield ordersToDeaf(number, led, () -> start(number));
             }
             case ORDERS_TO_FROZEN -> {
                 var victim = at(number);
-                var led = leader().isPresent();
+                var led = isLed();
                 victim.freeze();
                 yield ordersToDeaf(number, led, victim::thaw);
             }
