@@ -9,6 +9,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Metrics;
+import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
@@ -680,8 +681,42 @@ class LeadingTest {
                     Contexts.plain()
                             .withParent(parent)
                             .withPropertyValues("bellwether.enabled=false")
-                            .run(child -> assertThat(child).hasNotFailed());
+                            .withBean(Billing.class)
+                            .run(child -> {
+                                assertThat(child).hasNotFailed();
+                                var billing = child.getBean(Billing.class);
+                                billing.bill();
+                                controlled.election("billing").acquire(); // the parent leads, and not the child
+                                billing.bill();
+                                assertThat(billing.bills()).isZero();
+                                assertThatThrownBy(billing::count)
+                                        .isInstanceOf(NotLeaderException.class)
+                                        .hasMessageContaining("we stand in no election");
+                            });
+                    Contexts.plain()
+                            .withParent(parent)
+                            .withPropertyValues("bellwether.enabled=false")
+                            .withUserConfiguration(Hasty.class)
+                            .run(child -> assertThat(child).getFailure().hasStackTraceContaining("starts by itself"));
                 });
+    }
+
+    static class Billing {
+        private final AtomicInteger bills = new AtomicInteger();
+
+        @LeaderOnly("billing")
+        void bill() {
+            bills.incrementAndGet();
+        }
+
+        @LeaderOnly("billing")
+        int count() {
+            return bills.get();
+        }
+
+        int bills() {
+            return bills.get();
+        }
     }
 
     @EnableScheduling
