@@ -15,6 +15,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
 
 /** Elections over the client that the application has, and this application's candidacies in them. */
@@ -79,8 +80,15 @@ public class BellwetherAutoConfiguration {
         return new HandOverFirst(context, candidacies);
     }
 
+    /** Leaves, too, where the start has failed: the other then does not run, so that it is started again. */
+    @Bean
+    SmartLifecycle bellwetherLeaving(Candidacies candidacies) {
+        return new CandidacyLifecycle(SmartLifecycle.DEFAULT_PHASE, () -> {}, candidacies::closing);
+    }
+
     /** Starts last, stops first: stands, and leaves where it does not lead. */
     @Bean
+    @DependsOn("bellwetherLeaving") // by which that has started before
     SmartLifecycle bellwetherStanding(Candidacies candidacies, ApplicationContext context) {
         return new CandidacyLifecycle(
                 SmartLifecycle.DEFAULT_PHASE,

@@ -170,20 +170,20 @@ public final class Candidacies {
                 }
             }
         }
-        RuntimeException failure = null;
+        Throwable failure = null;
         for (var each : entered) {
             try {
                 stand(each.election());
             } catch (RuntimeException | Error e) {
                 withdraw(each.election(), each.leadership(), each.former());
-                if (e instanceof Error error) {
-                    throw error;
-                }
-                failure = failure == null ? (RuntimeException) e : failure;
+                failure = failure == null ? e : failure; // the others stand first
             }
         }
+        if (failure instanceof Error error) {
+            throw error;
+        }
         if (failure != null) {
-            throw failure;
+            throw (RuntimeException) failure;
         }
     }
 

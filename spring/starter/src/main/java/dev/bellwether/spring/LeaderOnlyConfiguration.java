@@ -1,6 +1,6 @@
 package dev.bellwether.spring;
 
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
@@ -20,8 +20,12 @@ class LeaderOnlyConfiguration {
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static LeaderOnlyProcessor bellwetherLeaderOnlyProcessor(
-            NamedElections named, ObjectProvider<Candidacies> candidacies, BeanFactory beans, Environment environment) {
-        var processor = new LeaderOnlyProcessor(named, candidacies, beans);
+            NamedElections named,
+            ObjectProvider<Candidacies> candidacies,
+            ListableBeanFactory beans,
+            Environment environment) {
+        var standing = beans.getBeanNamesForType(Candidacies.class, true, false).length > 0; // and not only its parent
+        var processor = new LeaderOnlyProcessor(named, standing ? candidacies::getIfAvailable : () -> null, beans);
         processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
         return processor;
     }

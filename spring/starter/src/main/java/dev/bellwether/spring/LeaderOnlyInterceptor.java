@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
@@ -27,14 +27,14 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     private static final String NOWHERE =
             ": we stand in no election (bellwether.enabled=false, or a configuration that is left out)";
 
-    private final ObjectProvider<Candidacies> candidacies;
+    private final Supplier<@Nullable Candidacies> candidacies;
     private final BeanFactory beans;
     private final Map<Method, Led> known = new ConcurrentHashMap<>();
 
     /** What a method is marked with. */
     private record Led(String election, boolean scheduled) {}
 
-    LeaderOnlyInterceptor(ObjectProvider<Candidacies> candidacies, BeanFactory beans) {
+    LeaderOnlyInterceptor(Supplier<@Nullable Candidacies> candidacies, BeanFactory beans) {
         this.candidacies = candidacies;
         this.beans = beans;
     }
@@ -42,7 +42,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         var led = led(call);
-        var standing = Optional.ofNullable(candidacies.getIfAvailable());
+        var standing = Optional.ofNullable(candidacies.get());
         var leadership = standing.flatMap(all -> all.leadership(led.election));
         var mandate = leadership.flatMap(leading -> leading.calls().begin());
         if (leadership.isEmpty() || mandate.isEmpty()) {

@@ -1,12 +1,13 @@
 package dev.bellwether.spring;
 
 import java.lang.reflect.Method;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 
@@ -23,7 +24,7 @@ final class LeaderOnlyProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     private final transient NamedElections named;
     private final transient BeanFactory beans;
 
-    LeaderOnlyProcessor(NamedElections named, ObjectProvider<Candidacies> candidacies, BeanFactory beans) {
+    LeaderOnlyProcessor(NamedElections named, Supplier<@Nullable Candidacies> candidacies, BeanFactory beans) {
         this.named = named;
         this.beans = beans;
         advisor = new DefaultPointcutAdvisor(new LedMethods(), new LeaderOnlyInterceptor(candidacies, beans));

@@ -7,6 +7,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
@@ -15,7 +16,7 @@ import org.springframework.context.annotation.Import;
  * out: nothing of it runs that only a leader does.
  */
 @AutoConfiguration(after = BellwetherAutoConfiguration.class)
-@ConditionalOnMissingBean(Candidacies.class)
+@ConditionalOnMissingBean(value = Candidacies.class, search = SearchStrategy.CURRENT) // its parent may stand
 @Import(LeaderOnlyConfiguration.class)
 public class NoElectionsAutoConfiguration {
     private static final Logger log = LoggerFactory.getLogger(LeaderOnly.class);

@@ -9,6 +9,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Metrics;
+import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
 import dev.bellwether.testkit.BellwetherExtension;
 import dev.bellwether.testkit.ControlledElections;
@@ -30,11 +31,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
@@ -623,7 +626,12 @@ class LeadingTest {
     @LeaderOnly("printing")
     static final class StopsBadlyOnce implements Lifecycle {
         private final AtomicInteger stops = new AtomicInteger();
+        private final Consumer<String> fail;
         private volatile boolean running;
+
+        StopsBadlyOnce(Consumer<String> fail) {
+            this.fail = fail;
+        }
 
         @Override
         public void start() {
@@ -634,7 +642,7 @@ class LeadingTest {
         public void stop() {
             running = false;
             if (stops.incrementAndGet() == 2) {
-                throw new IllegalStateException("planted");
+                fail.accept("planted");
             }
         }
 
@@ -647,21 +655,63 @@ class LeadingTest {
     /** The context stops its beans, starts them with all others, and they stop because nobody leads yet. */
     @Test
     void aStartThatFailedOnceIsMadeUpForByTheNext(ControlledElections controlled) {
-        Contexts.controlled(controlled)
-                .withBean(StopsBadlyOnce.class)
-                .withPropertyValues("bellwether.elections.billing.priority=3")
+        startsTwice(controlled, message -> {
+            throw new IllegalStateException(message);
+        });
+    }
+
+    @Test
+    void aStartThatFailedOnceWithAnErrorIsMadeUpForByTheNext(ControlledElections controlled) {
+        startsTwice(controlled, message -> {
+            throw new AssertionError(message);
+        });
+    }
+
+    private static void startsTwice(ControlledElections controlled, Consumer<String> fail) {
+        failingOnce(controlled, fail).run(context -> {
+            controlled.election("printing").acquire();
+            context.stop();
+            assertThatThrownBy(context::start).hasStackTraceContaining("planted");
+            assertThat(context.getBean(Candidacies.class).all())
+                    .as("the others stand")
+                    .extracting(Candidacy::election)
+                    .containsExactly("billing", "reports");
+            context.start();
+            assertThat(context.getBean(Candidacies.class).all())
+                    .extracting(Candidacy::election)
+                    .containsExactly("billing", "printing", "reports");
+        });
+    }
+
+    /** One whose second start fails for "printing". */
+    private static ApplicationContextRunner failingOnce(ControlledElections controlled, Consumer<String> fail) {
+        return Contexts.controlled(controlled)
+                .withBean(StopsBadlyOnce.class, () -> new StopsBadlyOnce(fail))
+                .withPropertyValues(
+                        "bellwether.elections.billing.priority=3", "bellwether.elections.reports.priority=3");
+    }
+
+    @Test
+    void aStandbyLeavesBeforeAnythingStopsThoughTheStartHasFailed(ControlledElections controlled) {
+        var phases = new CopyOnWriteArrayList<Phase>();
+        failingOnce(controlled, message -> {
+                    throw new IllegalStateException(message);
+                })
+                .withBean("late", Part.class, () -> new Part("late", 0, new Story()) {
+                    @Override
+                    public boolean isAutoStartup() {
+                        return true;
+                    }
+                })
                 .run(context -> {
                     controlled.election("printing").acquire();
                     context.stop();
                     assertThatThrownBy(context::start).hasStackTraceContaining("planted");
-                    assertThat(context.getBean(Candidacies.class).all())
-                            .as("the others stand")
-                            .extracting(Candidacy::election)
-                            .containsExactly("billing");
-                    context.start();
-                    assertThat(context.getBean(Candidacies.class).all())
-                            .extracting(Candidacy::election)
-                            .containsExactly("billing", "printing");
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    context.getBean("late", Part.class).onStop =
+                            () -> phases.add(candidacy.status().phase());
+                    context.close();
+                    assertThat(phases).containsExactly(Phase.CLOSED);
                 });
     }
 
@@ -680,8 +730,42 @@ class LeadingTest {
                     Contexts.plain()
                             .withParent(parent)
                             .withPropertyValues("bellwether.enabled=false")
-                            .run(child -> assertThat(child).hasNotFailed());
+                            .withBean(Billing.class)
+                            .run(child -> {
+                                assertThat(child).hasNotFailed();
+                                var billing = child.getBean(Billing.class);
+                                billing.bill();
+                                controlled.election("billing").acquire(); // the parent leads, and not the child
+                                billing.bill();
+                                assertThat(billing.bills()).isZero();
+                                assertThatThrownBy(billing::count)
+                                        .isInstanceOf(NotLeaderException.class)
+                                        .hasMessageContaining("we stand in no election");
+                            });
+                    Contexts.plain()
+                            .withParent(parent)
+                            .withPropertyValues("bellwether.enabled=false")
+                            .withUserConfiguration(Hasty.class)
+                            .run(child -> assertThat(child).getFailure().hasStackTraceContaining("starts by itself"));
                 });
+    }
+
+    static class Billing {
+        private final AtomicInteger bills = new AtomicInteger();
+
+        @LeaderOnly("billing")
+        void bill() {
+            bills.incrementAndGet();
+        }
+
+        @LeaderOnly("billing")
+        int count() {
+            return bills.get();
+        }
+
+        int bills() {
+            return bills.get();
+        }
     }
 
     @EnableScheduling
