@@ -14,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.FeatureMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -39,7 +40,16 @@ final class BrokerDoctor {
      */
     List<Finding> examine(List<String> topics, Optional<String> progress) {
         var findings = new ArrayList<Finding>();
-        var admin = Admin.create(properties);
+        Admin admin;
+        try {
+            admin = Admin.create(properties);
+        } catch (KafkaException e) {
+            findings.add(new Finding(
+                    Severity.ERROR,
+                    "the brokers cannot be asked: " + reason(e),
+                    "name them as HOST:PORT, as they are"));
+            return findings;
+        }
         try {
             transactions(admin, findings);
             for (var topic : topics) {
@@ -64,6 +74,12 @@ final class BrokerDoctor {
             admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }
         return findings;
+    }
+
+    /** Returns what is wrong with the properties: the exception itself says only that there is no client. */
+    static String reason(KafkaException e) {
+        var cause = e.getCause() == null ? e : e.getCause();
+        return String.valueOf(cause.getMessage());
     }
 
     private static void transactions(Admin admin, List<Finding> findings)

@@ -402,7 +402,8 @@ public final class OutboxAdmin {
         }
         var config = RelayConfig.named(name.get()).build();
         var count = new AtomicLong();
-        change(name.get(), connection -> {
+        Change keep = connection -> new Republisher(connection, rotated(connection), which).keep();
+        change(name.get(), keep, connection -> {
             var rotated = rotated(connection);
             var shards = shards(connection, ofShards());
             // what is published and not yet written down is written down first, or it would be taken for published
@@ -472,15 +473,28 @@ public final class OutboxAdmin {
         void in(Connection connection) throws SQLException;
     }
 
-    /** Changes what all relays must agree on, while none of them deletes, reports or begins. */
     private void change(String name, Change change) throws SQLException {
+        change(name, connection -> {}, change);
+    }
+
+    /**
+     * Changes what all relays must agree on, while none of them deletes, reports or begins.
+     *
+     * @param before what may wait for others, in the same transaction: no relay waits for it yet
+     */
+    private void change(String name, Change before, Change change) throws SQLException {
         try (var connection = connect()) {
             var store = store(connection, table);
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+            var patience = connection.getNetworkTimeout();
+            if (patience > 0) {
+                store.limitWaits(connection, Duration.ofMillis(patience));
+            }
             try (var lock =
                     connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
                 store.transaction(connection, silence, () -> {
+                    before.in(connection);
                     lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
                     var there = store.tenant(connection, Store.WHOLE);
                     if (there.isPresent() && !there.get().equals(name)) {
@@ -490,6 +504,9 @@ public final class OutboxAdmin {
                     return true;
                 });
             } finally {
+                if (patience > 0) {
+                    store.unlimitWaits(connection);
+                }
                 connection.setTransactionIsolation(isolation);
             }
         }

@@ -41,15 +41,19 @@ final class Republisher {
         void send(List<Row> rows);
     }
 
+    /** Keeps all that is there, until the transaction ends. It may wait, so take it before what others wait for. */
+    void keep() throws SQLException {
+        // to empty a part takes a stronger lock, and a look behind it; to insert a weaker one
+        execute("LOCK TABLE " + table.name() + " IN SHARE UPDATE EXCLUSIVE MODE");
+    }
+
     /**
-     * Takes them out of what is written down as published, and returns how many there are; in a transaction in which
-     * nobody else writes anything down.
+     * Takes them out of what is written down as published, and returns how many there are; in a transaction that
+     * {@linkplain #keep keeps} them, and in which nobody else writes anything down.
      *
      * @throws IllegalStateException if some of them are not there any more
      */
     long unpublish() throws SQLException {
-        // to empty a part takes a stronger lock, and a look behind it; to insert a weaker one
-        execute("LOCK TABLE " + table.name() + " IN SHARE UPDATE EXCLUSIVE MODE");
         var from = from();
         var there = requireKept(from);
         var before = startOfRun(from);

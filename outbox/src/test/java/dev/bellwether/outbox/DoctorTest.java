@@ -15,6 +15,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class DoctorTest {
 
@@ -206,5 +207,14 @@ class DoctorTest {
                 .filter(finding -> Set.of(Severity.WARNING, Severity.ERROR).contains(finding.severity()))
                 .map(Finding::what)
                 .toList();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"broker", "127.0.0.1", "nowhere.invalid:9092"})
+    void nameThatLeadsToNoBrokerIsAFinding(String name) {
+        assertThat(new BrokerDoctor(Map.of("bootstrap.servers", name)).examine(List.of(), Optional.empty()))
+                .singleElement()
+                .satisfies(finding -> assertThat(finding.severity()).isEqualTo(OutboxAdmin.Severity.ERROR))
+                .satisfies(finding -> assertThat(finding.what()).contains("bootstrap.servers"));
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -13,6 +15,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 
 /** What was published is published again, and the newest record of a key stays its last. */
@@ -204,6 +207,40 @@ class ReplayTest {
                             + stage.table.name() + " WHERE convert_from(record_value, 'UTF8') = '0'")));
             assertThat(admin.replayInto(other, since, kafka(stage))).isEqualTo(2);
             assertThat(admin.replay(since, kafka(stage))).isEqualTo(2);
+        }
+    }
+
+    /** A vacuum, or an index that is made concurrently, takes the same lock, perhaps for an hour. */
+    @Test
+    void whoGivesUpWaitingForTheTableKeepsNoRelayWaiting() throws Exception {
+        try (var stage = new RelayStage(OutboxForm.ROTATED);
+                var vacuum = stage.connect();
+                var held = vacuum.createStatement()) {
+            stage.relay();
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 5));
+            stage.awaitEmpty();
+            var impatient = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(stage.database, method, arguments);
+                if (result instanceof Connection connection) {
+                    connection.setNetworkTimeout(Runnable::run, 3_000);
+                }
+                return result;
+            });
+            vacuum.setAutoCommit(false);
+            held.execute("LOCK TABLE " + stage.table.name() + " IN SHARE UPDATE EXCLUSIVE MODE");
+
+            assertThatThrownBy(() ->
+                            OutboxAdmin.of(impatient, stage.table).replay(Replay.since(Instant.EPOCH), kafka(stage)))
+                    .isInstanceOf(SQLException.class);
+
+            Eventually.eventually(
+                    "nobody waits for the table",
+                    Duration.ofSeconds(20),
+                    () -> stage.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '"
+                                    + stage.table.name() + "'::regclass")
+                            == 0);
+            stage.stash(Writers.numbered(stage.topic, "k", 5, 10));
+            stage.awaitEmpty();
         }
     }
 
