@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 
 /** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
@@ -568,7 +569,12 @@ public final class OutboxAdmin {
 
     /** No producer of a relay that knows the old division writes any more, when the new one holds. */
     private void fence(RelayConfig config, int shards, Map<String, Object> kafka) {
-        var admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
+        Admin admin;
+        try {
+            admin = Admin.create(KafkaTopics.common(new TreeMap<>(kafka)));
+        } catch (KafkaException e) {
+            throw new IllegalStateException(NOT_FENCED + " (" + BrokerDoctor.reason(e) + ")", e);
+        }
         try {
             admin.fenceProducers(IntStream.range(0, shards)
                             .boxed()

@@ -245,6 +245,18 @@ class ReplayTest {
     }
 
     @Test
+    void nameThatLeadsToNoBrokerIsToldOfAsWhatCouldNotBeFenced() throws Exception {
+        try (var stage = new RelayStage(OutboxForm.ROTATED)) {
+            stage.relay();
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            assertThatThrownBy(() -> OutboxAdmin.of(stage.database, stage.table)
+                            .replay(Replay.fromId(1), Map.of("bootstrap.servers", "broker")))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("nothing was changed (Invalid url in bootstrap.servers: broker)");
+        }
+    }
+
+    @Test
     void plainTableHasNothingToPublishAgain() throws Exception {
         try (var stage = new RelayStage(OutboxForm.PLAIN)) {
             var admin = OutboxAdmin.of(stage.database, stage.table);
