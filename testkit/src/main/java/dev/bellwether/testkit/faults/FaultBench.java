@@ -228,7 +228,7 @@ public final class FaultBench implements AutoCloseable {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Returns whether somebody was seen to lead just now. One that hardly runs may have lost the seat, unseen. */
+    /** Returns whether somebody was seen to lead a moment ago. One that hardly runs may have lost the seat, unseen. */
     private boolean isLed() {
         var recent = Math.max(SEEN_NANOS, setting.lease.dividedBy(10).toNanos());
         return leader().stream()
