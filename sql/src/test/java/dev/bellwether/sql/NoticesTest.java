@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -188,9 +189,8 @@ class NoticesTest {
                         "it follows",
                         PATIENCE,
                         () -> standby.status().following().isPresent());
-                awaitChannels(2);
-                var before = listeners();
-                assertThat(before).hasSize(2);
+                var before = Eventually.eventually(
+                        "two listen", PATIENCE, () -> Optional.of(listeners()).filter(two -> two.size() == 2));
                 link.abandon(); // what is connected; who connects from now on gets through
                 Eventually.eventually("it listens again", PATIENCE, () -> !before.containsAll(listeners()));
                 assertThat(standby.status().phase()).isEqualTo(dev.bellwether.Phase.STANDING_BY);

@@ -158,23 +158,21 @@ final class FaultActions implements AutoCloseable {
         }
     }
 
-    /** So many that each of ours gets a fraction of a processor. They end by themselves, whatever becomes of us. */
+    /**
+     * So many that each of ours gets a fraction of a processor. Each is one process, so that nothing of it is left when
+     * it is killed; and it ends by itself, whatever becomes of us.
+     */
     private static Undo starve(Duration time) {
+        var line = "while ((SECONDS <= " + (time.toSeconds() + 1) + ")); do :; done";
         var hogs = IntStream.range(0, 3 * Runtime.getRuntime().availableProcessors())
-                .mapToObj(i -> run("exec timeout " + (time.toSeconds() + 1) + " sh -c 'while :; do :; done'"))
+                .mapToObj(i -> run(line))
                 .toList();
-        return () -> hogs.forEach(FaultActions::endAll);
-    }
-
-    private static void endAll(Process process) {
-        var all = process.descendants().toList();
-        process.destroyForcibly();
-        all.forEach(ProcessHandle::destroyForcibly);
+        return () -> hogs.forEach(Process::destroyForcibly);
     }
 
     private static Process run(String line) {
         try {
-            return new ProcessBuilder("sh", "-c", line)
+            return new ProcessBuilder("bash", "-c", line)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();

@@ -269,6 +269,25 @@ class FaultBenchTest {
         }
     }
 
+    /** Where a hog was killed before its child had begun, the child took a processor forever. */
+    @Test
+    void whoStarvesTheMachineLeavesNothingBehind() {
+        var seconds = 98_765;
+        try (var bench = new FaultBench(new Room(new BenchEnvironment.Least(0, 0)), Setting.of("starves", LEASE))) {
+            for (var i = 0; i < 20; i++) {
+                bench.begin(BenchFault.STARVE, 0, Duration.ofSeconds(seconds)).run();
+            }
+            Eventually.eventually(
+                    "all have ended",
+                    Duration.ofSeconds(30),
+                    () -> ProcessHandle.allProcesses()
+                            .noneMatch(process -> process.info()
+                                    .commandLine()
+                                    .filter(line -> line.contains("SECONDS <= " + (seconds + 1)))
+                                    .isPresent()));
+        }
+    }
+
     @Test
     void thatNobodyLeadsInTheEndIsFound() {
         var setting = Setting.of("leads-once", LEASE).with(LeadsOnce.class);
