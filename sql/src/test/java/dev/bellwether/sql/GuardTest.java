@@ -211,12 +211,10 @@ class GuardTest {
     void aRefusedGuardHoldsUpOneElectionAtMostAndNoOtherForLong(String uri, boolean exists) throws Exception {
         open(uri);
         var refused = election + "-b";
-        acquire(claim(refused, "second"));
         var held = election + "-a";
+        acquire(claim(refused, "second"));
         if (exists) {
-            var before = claim(held, "first");
-            acquire(before);
-            store.release(before).toCompletableFuture().join();
+            vacated(held);
         }
         try (var guarded = transaction(uri);
                 var other = transaction(uri)) {
@@ -251,12 +249,10 @@ class GuardTest {
     void aRefusedGuardHoldsUpNoOtherElectionForLongIfALeaseIsShort(String uri, boolean exists) throws Exception {
         open(uri);
         var refused = election + "-b";
-        acquire(claim(refused, "second"));
         var held = election + "-a";
+        acquire(claim(refused, "second"));
         if (exists) {
-            var before = claim(held, "first");
-            acquire(before);
-            store.release(before).toCompletableFuture().join();
+            vacated(held);
         }
         try (var guarded = transaction(uri)) {
             requireRefused(guarded, refused);
@@ -279,6 +275,13 @@ class GuardTest {
                             .join()
                             .granted());
         }
+    }
+
+    /** The seat has a row, and nobody in it. */
+    private void vacated(String seat) {
+        var before = claim(seat, "first");
+        acquire(before);
+        store.release(before).toCompletableFuture().join();
     }
 
     private void requireRefused(Connection connection, String election) throws SQLException {
