@@ -7,13 +7,11 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.RequestTime;
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -36,13 +34,11 @@ final class ConsulWatch implements AutoCloseable {
     private final ConsulClient client;
     private final String folder;
     private final RefusedWatch refused;
-    private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
-    private final Map<String, Long> told = new ConcurrentHashMap<>(); // at which index each watched key was told of
     private volatile boolean closed;
     private final Thread thread = BackendThread.lasting("bellwether-consul-watch", this::run, () -> closed);
+    private final Listeners<Consumer<Json>> watchers = new Listeners<>(thread::start); // by key
     private volatile CompletableFuture<?> asked = new CompletableFuture<>();
     private long index; // up to which all was told; the thread's
-    private boolean started; // guarded by this
 
     /** Watches keys that begin with this. */
     ConsulWatch(ConsulClient client, String folder) {
@@ -53,25 +49,7 @@ final class ConsulWatch implements AutoCloseable {
     }
 
     Watch add(String key, Consumer<Json> heard) {
-        synchronized (this) {
-            if (!started && !closed) {
-                thread.start(); // throws if there is no thread: the next to come tries again
-                started = true;
-            }
-        }
-        watchers.compute(key, (same, all) -> {
-            var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
-            those.add(heard);
-            return those;
-        });
-        return () -> watchers.computeIfPresent(key, (same, all) -> {
-            all.remove(heard);
-            if (!all.isEmpty()) {
-                return all;
-            }
-            told.remove(key);
-            return null;
-        });
+        return watchers.add(key, heard);
     }
 
     private void run() {
@@ -109,12 +87,7 @@ final class ConsulWatch implements AutoCloseable {
     }
 
     private void tell(Json kv) {
-        var key = kv.text("Key");
-        var those = watchers.getOrDefault(key, List.of());
-        var at = kv.number("ModifyIndex");
-        if (!those.isEmpty() && !Long.valueOf(at).equals(told.put(key, at))) {
-            those.forEach(watcher -> watcher.accept(kv));
-        }
+        watchers.tellNews(kv.text("Key"), kv.number("ModifyIndex"), watcher -> watcher.accept(kv));
     }
 
     @Override

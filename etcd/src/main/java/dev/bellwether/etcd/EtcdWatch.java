@@ -7,16 +7,13 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -39,14 +36,13 @@ final class EtcdWatch implements AutoCloseable {
     private final EtcdClient client;
     private final String range;
     private final RefusedWatch refused;
-    private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by key
+    private final Listeners<Consumer<Json>> watchers = new Listeners<>(this::start); // by key
     private volatile boolean closed;
     private final Thread thread = BackendThread.lasting("bellwether-etcd-watch", this::run, () -> closed);
     private volatile Stream<String> lines = Stream.of();
     private volatile Stream<String> ended = lines; // by us
     private long next; // from which revision on; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
-    private boolean started; // guarded by this
 
     /** Watches keys within a range: the two fields of a request that name one. */
     EtcdWatch(EtcdClient client, String range) {
@@ -57,19 +53,12 @@ final class EtcdWatch implements AutoCloseable {
     }
 
     Watch add(String key, Consumer<Json> heard) {
-        synchronized (this) {
-            if (!started && !closed) {
-                next = client.revision() + 1;
-                thread.start(); // throws if there is no thread: the next to come tries again
-                started = true;
-            }
-        }
-        watchers.compute(key, (same, all) -> {
-            var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
-            those.add(heard);
-            return those;
-        });
-        return () -> watchers.computeIfPresent(key, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
+        return watchers.add(key, heard);
+    }
+
+    private void start() {
+        next = client.revision() + 1;
+        thread.start();
     }
 
     private void run() {
@@ -136,7 +125,7 @@ final class EtcdWatch implements AutoCloseable {
             var kv = event.at("kv");
             var key = new String(Base64.getDecoder().decode(kv.text("key")), StandardCharsets.UTF_8);
             if (!event.text("type").equals("DELETE")) { // of what is gone, asking tells
-                watchers.getOrDefault(key, List.of()).forEach(watcher -> watcher.accept(kv));
+                watchers.tell(key, watcher -> watcher.accept(kv));
             }
         }
         if (line.contains("permission denied")) {

@@ -249,49 +249,6 @@ class TroubleTest {
         }
     }
 
-    /** No later candidacy of the connection had a watch. */
-    @Test
-    void aWatchForWhichThereWasNoThreadIsStartedByTheNext() throws Exception {
-        try (var servers = EtcdServers.start(1)) {
-            var settings = EtcdSettings.of(ConnectUri.parse(servers.uri("")));
-            try (var watch = new EtcdWatch(
-                    new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient())), "\"key\":\"YQ==\"")) {
-                var field = EtcdWatch.class.getDeclaredField("thread");
-                field.setAccessible(true);
-                field.set(watch, new LateThread((Thread) field.get(watch)));
-                var first = new AtomicInteger();
-                assertThatThrownBy(() -> watch.add("a", kv -> first.incrementAndGet()))
-                        .isInstanceOf(OutOfMemoryError.class);
-                var second = new AtomicInteger();
-                watch.add("a", kv -> second.incrementAndGet());
-                Eventually.eventually("changes are heard", PATIENCE, () -> {
-                    servers.member(0).ask("kv/put", "{\"key\":\"YQ==\"}");
-                    return second.get() > 0;
-                });
-                assertThat(first).as("who was told that there is no watch").hasValue(0);
-            }
-        }
-    }
-
-    /** A thread that the system has not at first. */
-    private static final class LateThread extends Thread {
-        private boolean tried;
-
-        LateThread(Runnable body) {
-            super(body);
-            setDaemon(true);
-        }
-
-        @Override
-        public synchronized void start() {
-            if (!tried) {
-                tried = true;
-                throw new OutOfMemoryError("unable to create native thread");
-            }
-            super.start();
-        }
-    }
-
     @Test
     void aWatchLeavesAMemberThatHasNoLeaderToOthersAndDoesNotAskItAgainAndAgain() throws Exception {
         try (var servers = EtcdServers.start(3);

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Claimant;
@@ -65,6 +66,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private final List<Runnable> asked = new ArrayList<>();
 
     private boolean started;
+    private Watch joined = Watch.NONE; // written before the thread starts
     private boolean over;
     private volatile boolean abandoned;
     private volatile boolean dead;
@@ -150,7 +152,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                     if (!started) {
                         started = true;
                         arbiter.opened(this);
-                        arbiter.journal().join(standing.election(), this);
+                        joined = arbiter.journal().join(standing.election(), this);
                         BackendThread.start(thread, this::died);
                     }
                     post(() -> batch.forEach(Runnable::run));
@@ -220,7 +222,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             }
         } finally {
             if (over || abandoned) {
-                arbiter.journal().leave(standing.election(), this);
+                joined.close();
                 member.leave();
                 arbiter.closed(this);
                 if (isReleased()) {
@@ -254,7 +256,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         dead = true;
         claimant.failed(new ElectionException(
                 "the thread that held the seat of " + standing + " has died; the candidacy ends: " + death, death));
-        arbiter.journal().leave(standing.election(), this);
+        joined.close();
         member.discard();
         arbiter.closed(this);
         inbox.clear();

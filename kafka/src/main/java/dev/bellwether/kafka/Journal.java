@@ -1,7 +1,9 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.Watch;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Listeners;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -10,7 +12,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -45,7 +46,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     private final Function<ApiException, ElectionException> refusal;
     private final Clock clock;
     private final Map<String, JournalRules> elections = new ConcurrentHashMap<>();
-    private final Map<String, CopyOnWriteArrayList<Reader>> readers = new ConcurrentHashMap<>();
+    private final Listeners<Reader> readers = new Listeners<>();
     private final OffsetWaiters waiters = new OffsetWaiters();
     private final LogTail tail;
     private final AtomicBoolean changed = new AtomicBoolean();
@@ -105,25 +106,15 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         return error == null ? waiters.reach(offset) : CompletableFuture.failedStage(error);
     }
 
-    void join(String election, Reader reader) {
-        readers.compute(election, (name, list) -> { // in one step: another may be leaving
-            var all = list == null ? new CopyOnWriteArrayList<Reader>() : list;
-            all.add(reader);
-            return all;
-        });
+    Watch join(String election, Reader reader) {
+        var joined = readers.add(election, reader);
         var error = alien;
         if (error != null) {
             reader.failed(error);
         }
         changed.set(true);
         tail.wake(); // it may have to look at the time more often now
-    }
-
-    void leave(String election, Reader reader) {
-        readers.computeIfPresent(election, (name, list) -> {
-            list.remove(reader);
-            return list.isEmpty() ? null : list;
-        });
+        return joined;
     }
 
     @Override
@@ -152,7 +143,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         nextOffset = entry.offset() + 1; // behind what it says: anybody who sees the one finds the other
         parsed.ifPresent(said -> {
             var known = known(said.election());
-            if (readers.containsKey(said.election())) {
+            if (readers.has(said.election())) {
                 nextExpiryNanos = soonest(nextExpiryNanos, known, now);
             }
             tell(said, known);
@@ -200,13 +191,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
     }
 
     private void tell(@Nullable Entry entry, ElectionState known) {
-        for (var reader : readers.getOrDefault(known.election(), new CopyOnWriteArrayList<>())) {
-            try {
-                reader.read(entry, known);
-            } catch (RuntimeException e) {
-                log.error("a reader of election \"{}\" has failed", known.election(), e);
-            }
-        }
+        readers.tell(known.election(), reader -> reader.read(entry, known));
     }
 
     @Override
@@ -216,7 +201,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     private void fail(ElectionException error) {
         waiters.fail(error);
-        readers.values().forEach(list -> list.forEach(reader -> reader.failed(error)));
+        readers.tellAll(reader -> reader.failed(error));
     }
 
     /**
@@ -227,7 +212,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
         var now = clock.nanos();
         if (changed.getAndSet(false) || now - nextExpiryNanos >= 0) {
             var next = now + LONGEST_LOOK.toNanos();
-            for (var election : readers.keySet()) {
+            for (var election : readers.names()) {
                 var rules = elections.get(election);
                 if (rules == null) {
                     continue;

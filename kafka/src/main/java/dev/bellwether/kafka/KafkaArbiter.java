@@ -250,13 +250,13 @@ final class KafkaArbiter implements Arbiter, JournalClient {
             @Override
             public void failed(ElectionException error) {} // anybody who asks will be told
         };
-        journal.join(election, reader);
+        var joined = journal.join(election, reader);
         read(election, loop).whenComplete((view, error) -> {
             if (view != null) {
                 watcher.accept(view);
             }
         });
-        return () -> journal.leave(election, reader);
+        return joined;
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.bellwether.kafka.LogEntry.How;
 import dev.bellwether.kafka.LogMachine.Kept;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
@@ -25,7 +26,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -91,8 +91,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private final CoalescedRequest<Long> end = new CoalescedRequest<>(this::askForTheEnd);
     private final OffsetWaiters waiters = new OffsetWaiters();
     private final Map<String, Pending> pending = new ConcurrentHashMap<>();
-    private final Map<String, CopyOnWriteArrayList<java.util.function.Consumer<Found>>> watchers =
-            new ConcurrentHashMap<>();
+    private final Listeners<java.util.function.Consumer<Found>> watchers = new Listeners<>();
     private final Supplier<String> ids;
 
     private final LogMachine machine; // guards itself, and what follows
@@ -135,7 +134,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
             @Override
             public void changed(String name, @Nullable Kept kept) {
-                if (watchers.containsKey(name) && isUsable()) {
+                if (watchers.has(name) && isUsable()) {
                     changes.put(name, found(kept));
                 }
             }
@@ -349,13 +348,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
     @Override
     public Watch watch(RecordKey key, java.util.function.Consumer<Found> heard) {
-        var name = LogKey.name(key);
-        watchers.compute(name, (same, list) -> { // in one step: another may be leaving
-            var all = list == null ? new CopyOnWriteArrayList<java.util.function.Consumer<Found>>() : list;
-            all.add(heard);
-            return all;
-        });
-        return () -> watchers.computeIfPresent(name, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
+        return watchers.add(LogKey.name(key), heard);
     }
 
     /** The caller holds the lock. */
@@ -530,7 +523,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             if (isUsable() && !machine.epoch().equals(settledEpoch)) {
                 settledEpoch = machine.epoch();
                 session = settledEpoch + ' ' + tail.rereads();
-                watchers.keySet()
+                watchers.names()
                         .forEach(name ->
                                 changes.put(name, found(machine.kept(name).orElse(null))));
             }
@@ -576,13 +569,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     }
 
     private void tell(String name, Found found) {
-        for (var watcher : watchers.getOrDefault(name, new CopyOnWriteArrayList<>())) {
-            try {
-                watcher.accept(found);
-            } catch (RuntimeException e) {
-                log.error("a watcher of {} has failed", name, e);
-            }
-        }
+        watchers.tell(name, watcher -> watcher.accept(found));
     }
 
     @Override

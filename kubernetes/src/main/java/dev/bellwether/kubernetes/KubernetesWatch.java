@@ -7,16 +7,13 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -48,15 +45,13 @@ final class KubernetesWatch implements AutoCloseable {
     private final KubernetesClient client;
     private final String selector;
     private final RefusedWatch refused;
-    private final Map<String, List<Consumer<Json>>> watchers = new ConcurrentHashMap<>(); // by name of the Lease
-    private final Map<String, String> told = new ConcurrentHashMap<>(); // at which version each was told of
     private volatile boolean closed;
     private final Thread thread = BackendThread.lasting("bellwether-kubernetes-watch", this::run, () -> closed);
+    private final Listeners<Consumer<Json>> watchers = new Listeners<>(thread::start); // by name of the Lease
     private volatile Stream<String> lines = Stream.of();
     private volatile long heardNanos;
     private String version = ""; // up to which all was told, empty for none; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
-    private boolean started; // guarded by this
 
     /**
      * Watches nothing yet.
@@ -71,25 +66,7 @@ final class KubernetesWatch implements AutoCloseable {
     }
 
     Watch add(String name, Consumer<Json> heard) {
-        synchronized (this) {
-            if (!started && !closed) {
-                thread.start(); // throws if there is no thread: the next to come tries again
-                started = true;
-            }
-        }
-        watchers.compute(name, (same, all) -> {
-            var those = all == null ? new CopyOnWriteArrayList<Consumer<Json>>() : all;
-            those.add(heard);
-            return those;
-        });
-        return () -> watchers.computeIfPresent(name, (same, all) -> {
-            all.remove(heard);
-            if (!all.isEmpty()) {
-                return all;
-            }
-            told.remove(name);
-            return null;
-        });
+        return watchers.add(name, heard);
     }
 
     private void run() {
@@ -173,12 +150,8 @@ final class KubernetesWatch implements AutoCloseable {
     }
 
     private void tell(Json lease) {
-        var name = lease.at("metadata").text("name");
-        var those = watchers.getOrDefault(name, List.of());
-        var at = lease.at("metadata").text("resourceVersion");
-        if (!those.isEmpty() && !at.equals(told.put(name, at))) {
-            those.forEach(watcher -> watcher.accept(lease));
-        }
+        var of = lease.at("metadata");
+        watchers.tellNews(of.text("name"), of.text("resourceVersion"), watcher -> watcher.accept(lease));
     }
 
     @Override

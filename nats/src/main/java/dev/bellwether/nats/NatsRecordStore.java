@@ -7,6 +7,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordTraits;
@@ -16,12 +17,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -56,7 +54,7 @@ final class NatsRecordStore implements RecordStore {
     /** Looks whether the connection is dead: it must not wait behind watches, which wait for that connection. */
     private final ThreadPoolExecutor lookout;
 
-    private final Map<String, List<Consumer<Found>>> watchers = new ConcurrentHashMap<>(); // by key
+    private final Listeners<Consumer<Found>> watchers = new Listeners<>(); // by key
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private NatsRecordStore(BucketClient client, NatsConfig config, Bucket bucket, Layout layout) {
@@ -266,21 +264,17 @@ final class NatsRecordStore implements RecordStore {
     public Watch watch(RecordKey key, Consumer<Found> heard) {
         var name = layout.key(key);
         var watches = key.isSession() ? sessions : seats;
-        watchers.compute(name, (same, all) -> {
-            var those = all == null ? new CopyOnWriteArrayList<Consumer<Found>>() : all;
-            those.add(heard);
-            return those;
-        });
+        var added = watchers.add(name, heard);
         watches.add(name);
         return () -> {
-            watchers.computeIfPresent(name, (same, all) -> all.remove(heard) && all.isEmpty() ? null : all);
+            added.close();
             watches.remove(name);
         };
     }
 
     private void heard(StoredMessage message) {
         var found = layout.found(message);
-        watchers.getOrDefault(message.key(), List.of()).forEach(watcher -> watcher.accept(found));
+        watchers.tell(message.key(), watcher -> watcher.accept(found));
     }
 
     private void whenSilent() {

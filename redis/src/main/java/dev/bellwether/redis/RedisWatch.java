@@ -4,6 +4,7 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -13,12 +14,9 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +36,7 @@ final class RedisWatch implements AutoCloseable {
     private final RedisSettings settings;
     private final RedisClient client;
     private final Duration afterRefusal;
-    private final Map<String, List<Watcher>> watchers = new ConcurrentHashMap<>(); // by channel
+    private final Listeners<Watcher> watchers = new Listeners<>(); // by channel
     private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> made; // guarded by this
     private int looked; // guarded by this
     private boolean awaitsSign; // guarded by this
@@ -68,13 +66,13 @@ final class RedisWatch implements AutoCloseable {
     Watch add(String channel, Consumer<String> heard, Supplier<CompletionStage<?>> missed) {
         var watcher = new Watcher(heard, missed);
         boolean isFirst;
+        Watch added;
         synchronized (this) {
             if (closed) {
                 return Watch.NONE;
             }
-            isFirst = !watchers.containsKey(channel);
-            watchers.computeIfAbsent(channel, same -> new CopyOnWriteArrayList<>())
-                    .add(watcher);
+            isFirst = !watchers.has(channel);
+            added = watchers.add(channel, watcher);
             if (made == null) {
                 connect();
                 later(this::look);
@@ -85,12 +83,12 @@ final class RedisWatch implements AutoCloseable {
         if (!isFirst) {
             catchUp(channel, watcher);
         }
-        return () -> remove(channel, watcher);
+        return () -> remove(channel, added);
     }
 
-    private synchronized void remove(String channel, Watcher watcher) {
-        var left = watchers.computeIfPresent(channel, (same, all) -> all.remove(watcher) && all.isEmpty() ? null : all);
-        if (left == null && made != null && !closed) {
+    private synchronized void remove(String channel, Watch added) {
+        added.close();
+        if (!watchers.has(channel) && made != null && !closed) {
             var unused = made.thenCompose(connection -> connection.async().unsubscribe(channel));
         }
     }
@@ -105,23 +103,22 @@ final class RedisWatch implements AutoCloseable {
             connection.addListener(new RedisPubSubAdapter<>() {
                 @Override
                 public void message(String channel, String message) {
-                    watchers.getOrDefault(channel, List.of())
-                            .forEach(watcher -> watcher.heard().accept(message));
+                    watchers.tell(channel, watcher -> watcher.heard().accept(message));
                 }
 
                 @Override
                 public void subscribed(String channel, long count) {
                     granted();
-                    watchers.getOrDefault(channel, List.of()).forEach(watcher -> catchUp(channel, watcher));
+                    watchers.tell(channel, watcher -> catchUp(channel, watcher));
                 }
             });
-            subscribe(connection, watchers.keySet().toArray(String[]::new));
+            subscribe(connection, watchers.names().toArray(String[]::new));
         });
     }
 
     /** Reads what may have been missed, until the server answers: nobody else would tell of it. */
     private void catchUp(String channel, Watcher watcher) {
-        if (isClosed() || !watchers.getOrDefault(channel, List.of()).contains(watcher)) {
+        if (isClosed() || !watchers.has(channel, watcher)) {
             return;
         }
         var unused = watcher.missed().get().exceptionally(error -> {
@@ -174,7 +171,7 @@ final class RedisWatch implements AutoCloseable {
         waits = false;
         var channels = List.copyOf(unheard);
         unheard.clear();
-        channels.stream().filter(watchers::containsKey).forEach(channel -> subscribe(connection, channel));
+        channels.stream().filter(watchers::has).forEach(channel -> subscribe(connection, channel));
     }
 
     private boolean isCurrent(StatefulRedisPubSubConnection<String, String> connection) {

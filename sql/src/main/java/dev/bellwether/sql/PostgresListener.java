@@ -103,8 +103,8 @@ final class PostgresListener {
     private synchronized void launch() {
         if (!closed) {
             var next = BackendThread.of(name, this::run, this::died);
+            next.start(); // throws if there is no thread: the next to come tries again
             thread = next;
-            next.start();
         }
     }
 

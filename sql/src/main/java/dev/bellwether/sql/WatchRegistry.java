@@ -1,16 +1,14 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.View;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What is known here about seats that somebody watches or stands by for, and who is to be told. Thread-safe.
@@ -34,10 +32,9 @@ final class WatchRegistry {
     /** So many leases long, notices alone keep a standby waiting: then it looks for itself. */
     private static final long BELIEVED_TERMS = 10;
 
-    private static final Logger log = LoggerFactory.getLogger(WatchRegistry.class);
     private static final long SHORTER_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    private final Map<String, List<Consumer<View>>> watchers = new ConcurrentHashMap<>();
+    private final Listeners<Consumer<View>> watchers = new Listeners<>();
     private final Map<String, Known> known = new ConcurrentHashMap<>();
     private final Map<String, Seen> seen = new ConcurrentHashMap<>();
 
@@ -48,19 +45,9 @@ final class WatchRegistry {
     private record Known(SeatRow row, long untilNanos) {}
 
     Watch add(String election, Consumer<View> watcher) {
-        watchers.compute(election, (name, present) -> {
-            var list = present == null ? new CopyOnWriteArrayList<Consumer<View>>() : present;
-            list.add(watcher);
-            return list;
-        });
-        return () -> watchers.computeIfPresent(election, (name, present) -> {
-            present.remove(watcher);
-            if (present.isEmpty()) {
-                known.remove(election);
-                seen.remove(election);
-                return null;
-            }
-            return present;
+        return watchers.add(election, watcher, () -> {
+            known.remove(election);
+            seen.remove(election);
         });
     }
 
@@ -70,13 +57,13 @@ final class WatchRegistry {
 
     /** Returns the elections that somebody watches. */
     List<String> elections() {
-        return List.copyOf(watchers.keySet());
+        return List.copyOf(watchers.names());
     }
 
     /** Tells the watchers what we read, and notes that they know. */
     void tell(SeatRow row) {
         note(row);
-        tellWatchers(row);
+        tellAll(row);
     }
 
     /**
@@ -85,7 +72,7 @@ final class WatchRegistry {
      * then, and only so many times. Returns whether it says something else, so that somebody must look at the seat.
      */
     boolean heard(SeatRow hint, boolean own) {
-        if (!watchers.containsKey(hint.election())) {
+        if (!watchers.has(hint.election())) {
             return false;
         }
         var last = seen.get(hint.election());
@@ -119,28 +106,13 @@ final class WatchRegistry {
     }
 
     private void tellHint(SeatRow row) {
-        ifWatched(row, () -> known.put(row.election(), new Known(row, System.nanoTime() + nanos(row))));
-        tellWatchers(row);
+        watchers.ifAny(row.election(), () -> known.put(row.election(), new Known(row, System.nanoTime() + nanos(row))));
+        tellAll(row);
     }
 
-    /** In one step: of an election that nobody watches any more nothing stays behind. */
-    private void ifWatched(SeatRow row, Runnable note) {
-        watchers.computeIfPresent(row.election(), (name, present) -> {
-            note.run();
-            return present;
-        });
-    }
-
-    /** A watcher that fails must not keep the others from being told, nor end the thread that tells them. */
-    private void tellWatchers(SeatRow row) {
+    private void tellAll(SeatRow row) {
         var view = row.view();
-        for (var watcher : watchers.getOrDefault(row.election(), List.of())) {
-            try {
-                watcher.accept(view);
-            } catch (RuntimeException | Error e) {
-                log.error("A watcher of \"{}\" has failed", row.election(), e);
-            }
-        }
+        watchers.tell(row.election(), watcher -> watcher.accept(view));
     }
 
     /** Tells the watchers of a row that was polled, if they would do something else than they do. */
@@ -168,7 +140,7 @@ final class WatchRegistry {
     }
 
     private void note(SeatRow row) {
-        ifWatched(row, () -> {
+        watchers.ifAny(row.election(), () -> {
             var now = System.nanoTime();
             known.put(row.election(), new Known(row, now + nanos(row)));
             seen.put(row.election(), new Seen(row, now));

@@ -149,7 +149,7 @@ final class LeaseArbiter implements Arbiter {
         Watch watch;
         try {
             watch = store.watch(election, watcher);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             Quietly.run(() ->
                     log.warn("cannot watch \"{}\" on {}; changes will be noticed later", election, describe(), e));
             return Watch.NONE;
@@ -202,7 +202,7 @@ final class LeaseArbiter implements Arbiter {
             var election = seat.standing().election();
             var shared = watched.computeIfAbsent(election, name -> new Watched());
             shared.seats.add(seat);
-            if (shared.seats.size() == 1) {
+            if (shared.watch.equals(Watch.NONE)) {
                 shared.watch = watch(election, view -> GuardedLoop.executeShared(loop, () -> shared.tell(view)));
             }
         }

@@ -461,7 +461,7 @@ final class Seats {
                 try {
                     follow(followed, seat);
                     seat.followed = session;
-                } catch (RuntimeException e) { // a standby finds out by asking
+                } catch (RuntimeException | Error e) { // a standby finds out by asking
                     log.debug("{}: session {} cannot be watched now", store.describe(), session, e);
                 } finally {
                     followed.users.decrementAndGet();

@@ -17,8 +17,10 @@ import dev.bellwether.memory.MemoryRosters;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.RosterCarrier;
 import java.io.File;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -46,6 +49,7 @@ class HaltOnOverrunTest {
     private static final Duration LEASE = Duration.ofSeconds(6);
 
     private static final int MOST_TRIES = 3;
+    private static final Duration HANGS = Duration.ofMinutes(2);
 
     @Test
     @Timeout(180)
@@ -103,13 +107,21 @@ class HaltOnOverrunTest {
         command.addAll(List.of(arguments));
         var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
-            var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            var output = CompletableFuture.supplyAsync(() -> said(process)).get(HANGS.toSeconds(), TimeUnit.SECONDS);
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
             assertThat(process.exitValue()).as(output).isEqualTo(86);
             assertThat(output).doesNotContain("survived");
             return output;
         } finally {
             process.destroyForcibly();
+        }
+    }
+
+    private static String said(Process process) {
+        try {
+            return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -242,7 +254,9 @@ class HaltOnOverrunTest {
 
         private static void run(RunLock lock, CountDownLatch working) {
             try {
-                lock.tryRun(mandate -> workOn(working));
+                while (working.getCount() > 0) { // where nothing runs for seconds the lock may be lost before
+                    lock.tryRun(mandate -> workOn(working));
+                }
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e); // while it waited for the lock
             }

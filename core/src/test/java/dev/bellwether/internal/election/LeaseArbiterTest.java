@@ -57,6 +57,18 @@ class LeaseArbiterTest {
         assertThat(heard).containsExactly(Optional.of(7L), Optional.empty());
     }
 
+    /** Its candidacy ended, and no other of the election had a watch while the dead one counted as one who has it. */
+    @Test
+    void aWatchForWhichThereIsNoThreadIsBegunForTheNextWhoStands() {
+        store.views.add(vacant(7));
+        store.hasNoThread = true;
+        var candidacy = rig.stand("a", rig.config());
+        store.hasNoThread = false;
+        rig.stand("b", rig.config());
+        assertThat(candidacy.isLeader()).as("who stands without a watch leads").isTrue();
+        assertThat(store.watched).as("watches that were begun").isEqualTo(1);
+    }
+
     private static View vacant(long token) {
         return View.of("billing", token);
     }
@@ -71,6 +83,8 @@ class LeaseArbiterTest {
         private final Deque<View> views = new ArrayDeque<>();
         private final Deque<CompletableFuture<View>> kept = new ArrayDeque<>();
         private boolean keeps;
+        private boolean hasNoThread;
+        private int watched;
         private Consumer<View> tell = view -> {};
 
         private Scripted(LeaseStore server) {
@@ -88,7 +102,11 @@ class LeaseArbiterTest {
 
         @Override
         public Watch watch(String election, Consumer<View> watcher) {
+            if (hasNoThread) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
             tell = watcher;
+            watched++;
             return Watch.NONE;
         }
     }
