@@ -172,10 +172,10 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     public void onEvent(LeadershipEvent event) throws Exception {
         var fenced = event instanceof LeadershipEvent.Fenced;
         var ends = fenced || event instanceof LeadershipEvent.Revoked;
-        if (ends || !heard(event)) {
-            candidacy().resign();
-        }
         try {
+            if (ends || !heard(event)) {
+                candidacy().resign();
+            }
             if (config.candidacy().listener().isPresent()) {
                 tell(config.candidacy().listener().get(), event); // before we wait: it may give the lock back
             }
