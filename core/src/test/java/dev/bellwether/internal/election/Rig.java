@@ -165,7 +165,7 @@ public final class Rig implements AutoCloseable {
         boolean closed;
         /** What it throws instead of taking the next turn. */
         @Nullable
-        Error thrown;
+        public Error thrown;
 
         @Override
         public Clock clock() {
