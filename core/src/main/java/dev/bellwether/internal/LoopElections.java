@@ -19,6 +19,7 @@ import dev.bellwether.internal.election.SeatElection;
 import dev.bellwether.internal.joint.JointArbiter;
 import dev.bellwether.internal.lock.CandidacyLock;
 import dev.bellwether.internal.lock.LockHost;
+import dev.bellwether.internal.lock.LockMetrics;
 import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.QuietMetrics;
@@ -140,11 +141,16 @@ public final class LoopElections implements Elections {
 
     @Override
     public Candidacy stand(String election, CandidacyConfig config) {
-        return stand(election, config, () -> {}, () -> true, () -> {});
+        return stand(election, config, metrics, () -> {}, () -> true, () -> {});
     }
 
     private Candidacy stand(
-            String election, CandidacyConfig asked, Runnable onInterrupt, BooleanSupplier mayOverrun, Runnable onEnd) {
+            String election,
+            CandidacyConfig asked,
+            Metrics told,
+            Runnable onInterrupt,
+            BooleanSupplier mayOverrun,
+            Runnable onEnd) {
         requireOpen();
         Names.election(election);
         var decides = arbiter instanceof LazyArbiter lazy ? lazy.now() : arbiter;
@@ -161,7 +167,7 @@ public final class LoopElections implements Elections {
                 seatElection(election),
                 loop,
                 settings.executor().orElse(executor),
-                metrics,
+                told,
                 config.pauseBound(),
                 outages,
                 onInterrupt,
@@ -442,7 +448,7 @@ public final class LoopElections implements Elections {
                 Runnable onInterrupt,
                 BooleanSupplier mayOverrun,
                 Runnable onEnd) {
-            return LoopElections.this.stand(election, config, onInterrupt, mayOverrun, onEnd);
+            return LoopElections.this.stand(election, config, new LockMetrics(metrics), onInterrupt, mayOverrun, onEnd);
         }
 
         @Override

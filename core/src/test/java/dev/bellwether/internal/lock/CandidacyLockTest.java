@@ -739,6 +739,39 @@ class CandidacyLockTest {
         assertThat(told).isEmpty();
     }
 
+    /** That nobody holds it, or that it is taken often, is nothing to be alarmed at. */
+    @Test
+    void figuresOfALockAreTakenForThoseOfNoElection() throws Exception {
+        var told = new CopyOnWriteArrayList<String>();
+        var config = ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void termBegan(String election, String candidate, long token) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void termEnded(String election, String candidate, Cause cause, Duration held) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void callbackDelayed(String election, String candidate, Duration queued) {
+                        told.add(election);
+                    }
+                })
+                .build();
+        try (var elections = Elections.connect(uri, config)) {
+            assertThat(elections.lock("report", A_MINUTE).tryRun(mandate -> {})).isTrue();
+        }
+        assertThat(told).hasSizeGreaterThan(3).containsOnly("report()");
+    }
+
     @Test
     void anOperatorFreesWhatIsKept() throws Exception {
         var config = LockConfig.builder()
