@@ -9,6 +9,9 @@ import java.util.List;
  *
  * <p>Called on the loop thread: count, and return; to block here delays the renewals. What is thrown here is
  * logged once and dropped. The time since the last proof is {@link Status#sinceProof}.
+ *
+ * <p>The name of an election is followed by the number of the partition in rosters, as in {@code prices[3]}, and by
+ * {@code ()} in locks.
  */
 public interface Metrics {
 

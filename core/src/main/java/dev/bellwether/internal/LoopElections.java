@@ -19,6 +19,7 @@ import dev.bellwether.internal.election.SeatElection;
 import dev.bellwether.internal.joint.JointArbiter;
 import dev.bellwether.internal.lock.CandidacyLock;
 import dev.bellwether.internal.lock.LockHost;
+import dev.bellwether.internal.lock.LockMetrics;
 import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.internal.loop.OutageLog;
 import dev.bellwether.internal.loop.QuietMetrics;
@@ -49,6 +50,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -79,6 +81,7 @@ public final class LoopElections implements Elections {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
     private volatile @Nullable Thread closer;
+    private boolean abandoned; // all who stand here; on the loop
 
     private record Key(String election, String candidate) {}
 
@@ -138,10 +141,16 @@ public final class LoopElections implements Elections {
 
     @Override
     public Candidacy stand(String election, CandidacyConfig config) {
-        return stand(election, config, () -> {}, () -> {});
+        return stand(election, config, metrics, () -> {}, () -> true, () -> {});
     }
 
-    private Candidacy stand(String election, CandidacyConfig asked, Runnable onInterrupt, Runnable onEnd) {
+    private Candidacy stand(
+            String election,
+            CandidacyConfig asked,
+            Metrics told,
+            Runnable onInterrupt,
+            BooleanSupplier mayOverrun,
+            Runnable onEnd) {
         requireOpen();
         Names.election(election);
         var decides = arbiter instanceof LazyArbiter lazy ? lazy.now() : arbiter;
@@ -158,10 +167,11 @@ public final class LoopElections implements Elections {
                 seatElection(election),
                 loop,
                 settings.executor().orElse(executor),
-                metrics,
+                told,
                 config.pauseBound(),
                 outages,
                 onInterrupt,
+                mayOverrun,
                 ended -> {
                     candidacies.remove(key, ended);
                     kept.remove(ended);
@@ -355,7 +365,8 @@ public final class LoopElections implements Elections {
         loop.execute(() -> {
             candidacies.values().forEach(LoopCandidacy::abandon);
             rosters.values().forEach(LoopRoster::abandon);
-            loop.close();
+            abandoned = true;
+            closeLoop();
         });
         if (ownExecutor != null) {
             ownExecutor.shutdown();
@@ -391,6 +402,15 @@ public final class LoopElections implements Elections {
                                 .orElse("nobody stands here"));
     }
 
+    /** Not before the end of work that is halted otherwise: whoever has the seat next does not wait for it. */
+    private void closeLoop() {
+        if (abandoned
+                && candidacies.values().stream().noneMatch(LoopCandidacy::isToHalt)
+                && rosters.values().stream().noneMatch(LoopRoster::isToHalt)) {
+            loop.close();
+        }
+    }
+
     /** Lets each candidacy look at the clocks now and then, since no timer is due right after a suspension. */
     private void sweep() {
         candidacies.values().forEach(LoopCandidacy::check);
@@ -401,6 +421,7 @@ public final class LoopElections implements Elections {
                 Quietly.run(() -> log.error("a turn of {} failed", roster, e));
             }
         }
+        closeLoop();
     }
 
     /** What locks need of us. */
@@ -421,8 +442,13 @@ public final class LoopElections implements Elections {
         }
 
         @Override
-        public Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd) {
-            return LoopElections.this.stand(election, config, onInterrupt, onEnd);
+        public Candidacy stand(
+                String election,
+                CandidacyConfig config,
+                Runnable onInterrupt,
+                BooleanSupplier mayOverrun,
+                Runnable onEnd) {
+            return LoopElections.this.stand(election, config, new LockMetrics(metrics), onInterrupt, mayOverrun, onEnd);
         }
 
         @Override

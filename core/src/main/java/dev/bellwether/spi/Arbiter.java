@@ -22,6 +22,14 @@ public non-sealed interface Arbiter extends Backend {
     /** Tells the watcher of changes, vacancies too, beginning with what is the case now; on any thread. */
     Watch watch(String election, Consumer<View> watcher, Loop loop);
 
+    /**
+     * Returns whether a watch tells nothing that is older than what it told before. If it may, that shows by a lower
+     * token, and is dropped.
+     */
+    default boolean watchesInOrder() {
+        return false;
+    }
+
     /** Carries out an operator's order, on whatever thread it likes. Returns false if there was nobody to order. */
     CompletionStage<Boolean> order(String election, Order order);
 

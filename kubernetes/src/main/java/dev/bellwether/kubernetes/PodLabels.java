@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -155,7 +154,10 @@ final class PodLabels {
     }
 
     private synchronized void update(String election) {
-        last = last.thenCompose(done -> held.containsKey(election) ? on(election) : off(election, pod))
+        last = last.thenCompose(done -> {
+                    var term = held.get(election);
+                    return term != null ? on(election, term) : off(election, pod);
+                })
                 .handle((done, error) -> {
                     if (error == null) {
                         succeeded(election);
@@ -202,8 +204,7 @@ final class PodLabels {
      * Labels our pod, and takes the label off all others, which may have crashed. One that leads by now keeps it: this
      * process may have been frozen, and reads the seat before.
      */
-    private CompletableFuture<Boolean> on(String election) {
-        var term = held.get(election);
+    private CompletableFuture<Boolean> on(String election, Term term) {
         return patch(pod, election, "\"true\"").thenCompose(done -> {
             var selector = encoded(PREFIX + election);
             return client.get(Urgency.LIST, "list", pods("?labelSelector=" + selector), PATIENCE)
@@ -215,7 +216,7 @@ final class PodLabels {
                         return others.isEmpty()
                                 ? CompletableFuture.completedFuture(true)
                                 : reading.apply(election)
-                                        .thenCompose(read -> Objects.equals(term, held.get(election))
+                                        .thenCompose(read -> term.equals(held.get(election))
                                                 ? off(election, others)
                                                 : CompletableFuture.completedFuture(true));
                     });

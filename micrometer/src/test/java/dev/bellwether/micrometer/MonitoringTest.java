@@ -158,6 +158,21 @@ class MonitoringTest {
     }
 
     @Test
+    void aLockThatNobodyHoldsOrThatIsTakenOftenRaisesNoAlert() throws IOException {
+        var rules = alerts("alerts.yaml").stream()
+                .filter(rule -> List.of("BellwetherNobodyLeads", "BellwetherSeatChangesOften")
+                        .contains(text(rule, "alert")))
+                .map(rule -> text(rule, "expr"));
+        assertThat(rules).hasSize(2).allSatisfy(expression -> {
+            var leftOut = Pattern.compile("election!~\"([^\"]*)\"").matcher(expression);
+            assertThat(leftOut.find()).as(expression).isTrue();
+            var pattern = leftOut.group(1).replace("\\\\", "\\");
+            assertThat("report()").matches(pattern);
+            assertThat("report").doesNotMatch(pattern);
+        });
+    }
+
+    @Test
     void aNameOrLabelThatDoesNotExistIsFound() {
         assertThat(wrong(List.of("sum(bellwether_leaders)"))).hasSize(1);
         assertThat(wrong(List.of("bellwether_leading{candidate=\"x\"}"))).hasSize(1);

@@ -127,11 +127,11 @@ public final class CandidacyMachine {
 
     /** While standing by: when to claim the seat again, if that is put off. */
     private @Nullable Long claimAtNanos;
-    /** While standing down: when to interrupt, if that is still to come. */
+    /** While standing down, or abandoned: when to interrupt, if that is still to come. */
     private @Nullable Long interruptAtNanos;
     /**
-     * While standing down: when the seat may pass, work or no work. While fenced: when to halt, if so configured. What
-     * has been promised to others is never put off, whatever happens then.
+     * While standing down: when the seat may pass, work or no work. While fenced, or abandoned: when to halt, if so
+     * configured. What has been promised to others is never put off, whatever happens then.
      */
     private @Nullable Long hardEndNanos;
     /** The same on the wall clock: the machine may be suspended, and a successor does not wait. */
@@ -249,6 +249,10 @@ public final class CandidacyMachine {
             }
             seat.release();
             conclude(now);
+        } else if (phase == Phase.CLOSED) { // it was abandoned before
+            workOver = true;
+            interruptAtNanos = null;
+            hardEndNanos = null;
         }
         return false;
     }
@@ -272,20 +276,27 @@ public final class CandidacyMachine {
                     standDown(now, Cause.UNPULSED, budget());
                 }
             }
-            case STANDING_DOWN -> {
-                if (interruptAtNanos != null && now.nanos() - interruptAtNanos >= 0) {
-                    interruptAtNanos = null;
-                    effects.interruptWork();
-                }
-            }
-            case FENCED -> {
-                if (overruns(now) && term != null) {
-                    hardEndNanos = null;
-                    effects.halt(term);
-                }
-            }
+            case STANDING_DOWN -> interruptWhenDue(now);
+            case FENCED -> haltWhenDue(now);
             case LEAVING -> leaveAgain(now);
-            case CLOSED -> {}
+            case CLOSED -> {
+                interruptWhenDue(now);
+                haltWhenDue(now);
+            }
+        }
+    }
+
+    private void interruptWhenDue(Moment now) {
+        if (interruptAtNanos != null && now.nanos() - interruptAtNanos >= 0) {
+            interruptAtNanos = null;
+            effects.interruptWork();
+        }
+    }
+
+    private void haltWhenDue(Moment now) {
+        if (overruns(now) && term != null) {
+            hardEndNanos = null;
+            effects.halt(term);
         }
     }
 
@@ -487,13 +498,23 @@ public final class CandidacyMachine {
         }
     }
 
-    /** Nobody will drive this machine any more: whatever is held runs out. */
+    /** Nobody will drive this machine any more, but to halt work that does not end: whatever is held runs out. */
     public void abandon(Moment now) {
-        if (phase == Phase.LEADING) {
+        var led = phase == Phase.LEADING;
+        if (led || phase == Phase.STANDING_DOWN || phase == Phase.FENCED) {
+            haltBy(now, present().endNanos());
+            interruptAtNanos = hardEndNanos == null ? null : led ? (Long) now.nanos() : interruptAtNanos;
+        }
+        if (led) {
             endTerm(now, present(), Cause.RESIGNED, "abandoned");
         }
         departure = departure == null ? Departure.UNCONFIRMED : departure;
         become(Phase.CLOSED, null);
+    }
+
+    /** Returns whether it has been abandoned, and is to be driven until its work has ended or is halted. */
+    public boolean isToHalt() {
+        return phase == Phase.CLOSED && hardEndNanos != null;
     }
 
     // ---------------------------------------------------------------- what follows
@@ -726,9 +747,9 @@ public final class CandidacyMachine {
                 var validity = present().validity();
                 yield earlier(validity == null ? null : (Long) validity.deadlineNanos(), pulseDueNanos());
             }
-            case STANDING_DOWN -> earlier(interruptAtNanos, hardEndNanos);
+            case STANDING_DOWN, CLOSED -> earlier(interruptAtNanos, hardEndNanos);
             case FENCED -> hardEndNanos;
-            case LEAVING, CLOSED -> null;
+            case LEAVING -> null;
         };
     }
 

@@ -246,6 +246,12 @@ public final class LazyArbiter implements Arbiter {
     }
 
     @Override
+    public boolean watchesInOrder() {
+        var present = connected;
+        return present != null && present.watchesInOrder();
+    }
+
+    @Override
     public void close() {
         Arbiter present;
         synchronized (this) {

@@ -39,6 +39,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,6 +64,7 @@ public final class LoopCandidacy implements Candidacy {
     private final SeatElection election;
     private final Metrics metrics;
     private final Runnable onInterrupt;
+    private final BooleanSupplier mayOverrun;
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
     private final MachineTurns turns;
@@ -79,6 +81,7 @@ public final class LoopCandidacy implements Candidacy {
     private @Nullable LocalMandate working; // the mandate whose steps may run
     private Loop.@Nullable Timer nextStep;
     private boolean machineClosed;
+    private boolean abandoned;
     private @Nullable ElectionException broken; // by what a turn threw
     private int recoveries;
     private volatile @Nullable Throwable lostReport;
@@ -108,6 +111,7 @@ public final class LoopCandidacy implements Candidacy {
             Duration pauseBound,
             OutageLog outages,
             Runnable onInterrupt,
+            BooleanSupplier mayOverrun,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
         this.arbiter = arbiter;
@@ -117,6 +121,7 @@ public final class LoopCandidacy implements Candidacy {
         this.outages = outages;
         losses = new LossLog(log, metrics);
         this.onInterrupt = onInterrupt;
+        this.mayOverrun = mayOverrun;
         this.onClosed = onClosed;
         var config = standing.config();
         var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
@@ -138,7 +143,7 @@ public final class LoopCandidacy implements Candidacy {
 
     /** Lets an overdue deadline take effect, and whatever went wrong be fixed; called now and then, on the loop. */
     public void check() {
-        if (!ending.hasCome()) {
+        if (!over || !ending.hasCome()) {
             loop.run(this::look);
         }
     }
@@ -165,7 +170,7 @@ public final class LoopCandidacy implements Candidacy {
         if (recoveries++ < MOST_RECOVERIES) {
             machine.broken(loop.clock().now(), error);
         } else { // it cannot be ended in order: at least nobody waits for it forever
-            over = true;
+            abandoned = true;
             machineClosed = true;
             machine.abandon(loop.clock().now());
         }
@@ -174,10 +179,15 @@ public final class LoopCandidacy implements Candidacy {
 
     /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
     public void abandon() {
-        over = true;
+        abandoned = true;
         machineClosed = true;
         loop.run(() -> turn(machine::abandon));
         ending.come(); // whatever else is going on
+    }
+
+    /** Returns whether the loop must not stop yet: it has been abandoned, and work that does not end is to be halted. */
+    public boolean isToHalt() {
+        return machine.isToHalt();
     }
 
     // ---------------------------------------------------------------- for any thread
@@ -390,7 +400,7 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     private void settled(Moment now) {
-        over = over || (machineClosed && workHasEnded());
+        over = over || (machineClosed && (workHasEnded() || (abandoned && !machine.isToHalt())));
         if (over || machine.asksNothing()) {
             outages.gone(this, now.nanos());
         } else if (machine.rests()) {
@@ -608,7 +618,9 @@ public final class LoopCandidacy implements Candidacy {
 
         @Override
         public void halt(LocalMandate mandate) {
-            MachineTurns.halt(log, mandate);
+            if (mayOverrun.getAsBoolean()) {
+                MachineTurns.halt(log, mandate);
+            }
         }
 
         @Override

@@ -19,6 +19,7 @@ import dev.bellwether.spi.View;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -57,7 +58,7 @@ public final class SeatElection implements Election {
 
     @Override
     public Watch watch(Consumer<Optional<Leader>> watcher) {
-        var changes = new Changes(watcher, new SerialExecutor(executor, loop, () -> {}));
+        var changes = new Changes(watcher, new SerialExecutor(executor, loop, () -> {}), arbiter::watchesInOrder);
         var watch = arbiter.watch(name, view -> loop.execute(() -> changes.see(view)), loop);
         return () -> {
             changes.closed = true;
@@ -135,18 +136,20 @@ public final class SeatElection implements Election {
     private static final class Changes {
         private final Consumer<Optional<Leader>> watcher;
         private final SerialExecutor serial;
+        private final BooleanSupplier inOrder;
         private @Nullable View last;
         private volatile boolean closed;
 
-        private Changes(Consumer<Optional<Leader>> watcher, SerialExecutor serial) {
+        private Changes(Consumer<Optional<Leader>> watcher, SerialExecutor serial, BooleanSupplier inOrder) {
             this.watcher = watcher;
             this.serial = serial;
+            this.inOrder = inOrder;
         }
 
         private void see(View view) {
             var before = last;
-            if (closed || (before != null && (view.token() < before.token() || same(before, view)))) {
-                return; // nothing new, or older than what we have seen
+            if (closed || (before != null && (isOlder(view, before) || same(before, view)))) {
+                return;
             }
             last = view;
             serial.submit(
@@ -162,6 +165,10 @@ public final class SeatElection implements Election {
                                     "a watcher of \"{}\" failed; it gets the next change", view.election(), failure));
                         }
                     });
+        }
+
+        private boolean isOlder(View view, View before) {
+            return view.token() < before.token() && !inOrder.getAsBoolean();
         }
 
         private static boolean same(View one, View other) {

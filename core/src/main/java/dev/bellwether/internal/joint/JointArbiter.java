@@ -158,20 +158,33 @@ public final class JointArbiter implements Arbiter {
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
         var both = new Both(watcher);
         var ofOld = old.watch(election, view -> loop.execute(() -> both.seeOld(view)), loop);
-        var ofNext = next.watch(election, view -> loop.execute(() -> both.seeNext(view)), loop);
+        Watch ofNext;
+        try {
+            ofNext = next.watch(election, view -> loop.execute(() -> both.seeNext(view)), loop);
+        } catch (RuntimeException | Error e) {
+            ofOld.close();
+            throw e;
+        }
         return () -> {
             ofOld.close();
             ofNext.close();
         };
     }
 
+    /** The old seat has tokens of its own, which may be lower than those that the next one had before. */
+    @Override
+    public boolean watchesInOrder() {
+        return true;
+    }
+
     /**
-     * Returns the election as seen from outside. The holder of the next seat leads. The holder of the old one
-     * only, under a token that the next one has not heard of, leads if it elects by that alone, or is about to.
+     * Returns the election as seen from outside. The holder of the next seat leads. The holder of the old one only
+     * leads if it elects by that alone, or is about to, whatever tokens the next one has had. If it holds it under the
+     * last token of the next one, it led by both, and has given that one back.
      */
     static View both(View old, View next) {
         var token = Math.max(old.token(), next.token());
-        var shown = next.holder().isPresent() || (old.holder().isPresent() && old.token() <= next.token()) ? next : old;
+        var shown = next.holder().isPresent() || old.token() == next.token() ? next : old;
         var leader = shown.holder().map(View.Holder::candidate).orElse("");
         var candidates = new TreeMap<String, Candidate>();
         Stream.concat(old.candidates().stream(), next.candidates().stream())
@@ -237,13 +250,17 @@ public final class JointArbiter implements Arbiter {
         }
 
         private void seeOld(View view) {
-            old = view;
-            tell();
+            if (old == null || view.token() >= old.token()) {
+                old = view;
+                tell();
+            }
         }
 
         private void seeNext(View view) {
-            next = view;
-            tell();
+            if (next == null || view.token() >= next.token()) {
+                next = view;
+                tell();
+            }
         }
 
         private void tell() {

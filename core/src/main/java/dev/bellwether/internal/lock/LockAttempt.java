@@ -38,6 +38,9 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      * candidacy interrupts work, the thread that runs the task is interrupted, too, whatever our listener does: that of
      * the user may swallow an interrupt, or may not have returned from the event before.
      *
+     * Where overrun work is halted, that is what our user does, who has nothing to do with it once the lock has been
+     * given back: the candidacy may lead on then, or end late.
+     *
      * The first end of a mandate is the end of the lock: our listener resigns before it returns, so the candidacy
      * never stands again. If an executor has refused to run it, the next grant belongs to nobody, and is resigned.
      */
@@ -71,6 +74,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     private @Nullable Thread runner; // of a task, while it runs
     private boolean interrupted; // by us
     private boolean kept; // the seat, for a while after the release
+    private boolean listening; // the listener of our user runs
 
     LockAttempt(String name, LockConfig config, LockHost host) {
         this.name = name;
@@ -80,7 +84,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     void begin() {
         var settings = config.oneAttempt().toBuilder().listener(this).build();
-        stood.complete(host.stand(name, settings, this::interruptTask, this::over));
+        stood.complete(host.stand(name, settings, this::interruptTask, this::works, this::over));
     }
 
     // ---------------------------------------------------------------- waiting
@@ -168,12 +172,12 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     public void onEvent(LeadershipEvent event) throws Exception {
         var fenced = event instanceof LeadershipEvent.Fenced;
         var ends = fenced || event instanceof LeadershipEvent.Revoked;
-        if (ends || !heard(event)) {
-            candidacy().resign();
-        }
         try {
+            if (ends || !heard(event)) {
+                candidacy().resign();
+            }
             if (config.candidacy().listener().isPresent()) {
-                config.candidacy().listener().get().onEvent(event); // before we wait: it may give the lock back
+                tell(config.candidacy().listener().get(), event); // before we wait: it may give the lock back
             }
         } finally {
             if (ends && config.candidacy().haltOnOverrun()) {
@@ -182,6 +186,27 @@ final class LockAttempt implements LeadershipListener, HeldLock {
                 awaitReleased(config.candidacy().standDownBudget());
             }
         }
+    }
+
+    private void tell(LeadershipListener listener, LeadershipEvent event) throws Exception {
+        listens(true);
+        try {
+            listener.onEvent(event);
+        } finally {
+            listens(false);
+        }
+    }
+
+    private synchronized void listens(boolean now) {
+        listening = now;
+    }
+
+    /**
+     * Returns whether work of our user may outlast the mandate: if the lock has not been given back, or a listener
+     * runs. That our own listener has not been told yet is none: it may be told late.
+     */
+    private synchronized boolean works() {
+        return phase == Phase.TAKEN || listening;
     }
 
     /** Returns whether the candidacy may go on: not if it was granted the seat again, or when nobody waits for it. */
@@ -230,7 +255,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     /**
      * Where overrun work is halted, by no clock of ours and whatever interrupts us: work that has ended is not halted,
-     * and the loop may be late. If it halts nothing, because the candidacy was abandoned, that ends this.
+     * and the loop may be late. If the candidacy ends, nothing is to be halted any more, and that ends this.
      */
     private synchronized void awaitReleasedOrHalted() {
         while (isHeldElsewhere() && !over) {

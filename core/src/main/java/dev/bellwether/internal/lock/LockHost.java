@@ -4,6 +4,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.spi.Clock;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 
 /** What locks need of the elections that they belong to. Thread-safe. */
 public interface LockHost {
@@ -11,9 +12,11 @@ public interface LockHost {
      * Stands. What runs must not block.
      *
      * @param onInterrupt runs whenever the candidacy interrupts what works under its mandate
+     * @param mayOverrun whether anything works under its mandate, and is to be halted if it outlasts the lease
      * @param onEnd runs when the candidacy has ended and all its events have been heard
      */
-    Candidacy stand(String election, CandidacyConfig config, Runnable onInterrupt, Runnable onEnd);
+    Candidacy stand(
+            String election, CandidacyConfig config, Runnable onInterrupt, BooleanSupplier mayOverrun, Runnable onEnd);
 
     /** Returns whether an answer has come to this candidacy, and by all that it knows nobody is in the seat. */
     boolean isVacant(Candidacy candidacy);

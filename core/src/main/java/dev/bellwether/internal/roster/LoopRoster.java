@@ -156,6 +156,11 @@ public final class LoopRoster implements Roster {
         ending.come(); // whatever else is going on
     }
 
+    /** Returns whether the loop must not stop yet: it has been abandoned, and work that does not end is to be halted. */
+    public boolean isToHalt() {
+        return Arrays.stream(seats).anyMatch(RosterSeat::isToHalt);
+    }
+
     // ---------------------------------------------------------------- for any thread
 
     @Override
@@ -350,7 +355,9 @@ public final class LoopRoster implements Roster {
             ending.close();
         } finally {
             observer.end();
-            onClosed.accept(this);
+            if (!isToHalt()) {
+                onClosed.accept(this);
+            }
             this.ending.come();
         }
     }

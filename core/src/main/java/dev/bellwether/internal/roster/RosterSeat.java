@@ -108,6 +108,11 @@ final class RosterSeat implements CandidacyMachine.Effects {
         turn(machine::abandon);
     }
 
+    /** Returns whether it has been abandoned, and is to be driven until its work has ended or is halted. */
+    boolean isToHalt() {
+        return machine.isToHalt();
+    }
+
     /** Nobody leads by this seat any more, though nothing else may work at the moment. Needs no memory. */
     void endNow() {
         machine.endNow();

@@ -7,6 +7,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LockConfig;
+import dev.bellwether.NotLeaderException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.RunLock;
@@ -81,7 +82,30 @@ class HaltOnOverrunTest {
     @Test
     @Timeout(180)
     void aLockWhoseTaskIsDeafToInterruptsHaltsItsProcessThoughTheLoopIsLate() throws Exception {
-        assertThat(haltedAfter(DeafTask.class)).contains("haltOnOverrun");
+        assertThat(haltedAfter(DeafTask.class, "ordered")).contains("haltOnOverrun");
+    }
+
+    /** Who closes has waited long enough by then, and has let go of everything. */
+    @Test
+    @Timeout(180)
+    void aLockWhoseTaskIsDeafHaltsItsProcessThoughTheElectionsAreClosedWhileTheLoopIsLate() throws Exception {
+        assertThat(haltedAfter(DeafTask.class, "closed")).contains("haltOnOverrun");
+    }
+
+    @Test
+    @Timeout(180)
+    void aMemberOfARosterHaltsItsProcessThoughTheElectionsAreClosedWhileTheLoopIsLate() throws Exception {
+        assertThat(haltedAfter(DeafMember.class, RosterMode.EXCLUSIVE.name(), "closed"))
+                .contains("haltOnOverrun");
+    }
+
+    /** The deadline is found by a timer, and the end of the lease by the next, before any listener can hear of it. */
+    @Test
+    @Timeout(180)
+    void aLockThatIsOnlyKeptFreeHaltsNothingThoughTheLoopIsLate() throws Exception {
+        var ended = ended(Keeper.class);
+        assertThat(ended.exit).as(ended.output).isZero();
+        assertThat(ended.output).contains("lives");
     }
 
     /**
@@ -98,20 +122,27 @@ class HaltOnOverrunTest {
     }
 
     private static String haltedOnce(Class<?> deaf, String... arguments) throws Exception {
+        var ended = ended(deaf, arguments);
+        assertThat(ended.exit).as(ended.output).isEqualTo(86);
+        assertThat(ended.output).doesNotContain("survived");
+        return ended.output;
+    }
+
+    private record Ended(int exit, String output) {}
+
+    private static Ended ended(Class<?> program, String... arguments) throws Exception {
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path")
                 + File.pathSeparator
                 + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
         var command = new ArrayList<>(
-                List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, deaf.getName()));
+                List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, program.getName()));
         command.addAll(List.of(arguments));
         var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
             var output = CompletableFuture.supplyAsync(() -> said(process)).get(HANGS.toSeconds(), TimeUnit.SECONDS);
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
-            assertThat(process.exitValue()).as(output).isEqualTo(86);
-            assertThat(output).doesNotContain("survived");
-            return output;
+            return new Ended(process.exitValue(), output);
         } finally {
             process.destroyForcibly();
         }
@@ -138,13 +169,28 @@ class HaltOnOverrunTest {
         Runtime.getRuntime().halt(0);
     }
 
-    /** Leads a role, works on regardless, and loses its group, or has a turn that throws. */
+    private static LoopThread loop() {
+        var loop = new LoopThread(Clock.system(), Duration.ofMinutes(1), (time, how) -> {});
+        loop.start();
+        return loop;
+    }
+
+    private static void standStill(Duration time) {
+        var until = System.nanoTime() + time.toNanos();
+        while (System.nanoTime() - until < 0) {
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    /** Leads a role, works on regardless, and loses its group, is closed by a late loop, or has a turn that throws. */
     static final class DeafMember {
         private DeafMember() {}
 
         public static void main(String[] args) throws InterruptedException {
             var way = new Way(new MemoryGroups(Clock.system(), true));
-            var elections = Elections.over(way, ElectionsConfig.defaults());
+            var loop = loop();
+            var elections =
+                    Elections.over(way, ElectionsConfig.builder().loop(loop).build());
             var roster = elections.roster(
                     "pricing",
                     RosterConfig.builder()
@@ -167,6 +213,10 @@ class HaltOnOverrunTest {
             }
             way.cut = args[1].startsWith("cut");
             way.broken = args[1].startsWith("thrown");
+            if (args[1].equals("closed")) {
+                loop.execute(() -> standStill(LEASE.multipliedBy(2)));
+                elections.close();
+            }
             new CountDownLatch(1).await();
         }
     }
@@ -223,16 +273,15 @@ class HaltOnOverrunTest {
         }
     }
 
-    /** Works on under a lock that it is ordered to give back, while its loop stands still. */
+    /** Works on under a lock that it is ordered to give back, or that is closed, while its loop stands still. */
     static final class DeafTask {
         private DeafTask() {}
 
         public static void main(String[] args) throws InterruptedException {
-            var loop = new LoopThread(Clock.system(), Duration.ofMinutes(1), (time, how) -> {});
-            loop.start();
+            var loop = loop();
             var elections = Elections.over(
                     new MemoryLeaseStore(Clock.system()),
-                    ElectionsConfig.builder().loop(loop).build());
+                    ElectionsConfig.builder().loop(loop).requestTimeout(HANGS).build());
             var lease = Duration.ofSeconds(2);
             var candidacy = CandidacyConfig.builder()
                     .lease(lease)
@@ -249,7 +298,11 @@ class HaltOnOverrunTest {
             var task = new Thread(() -> run(lock, working));
             task.start();
             working.await();
-            elections.election("report").standDown();
+            if (args[0].equals("closed")) {
+                elections.close();
+            } else {
+                elections.election("report").standDown();
+            }
         }
 
         private static void run(RunLock lock, CountDownLatch working) {
@@ -261,11 +314,44 @@ class HaltOnOverrunTest {
                 throw new IllegalStateException(e); // while it waited for the lock
             }
         }
+    }
 
-        private static void standStill(Duration time) {
-            var until = System.nanoTime() + time.toNanos();
-            while (System.nanoTime() - until < 0) {
-                LockSupport.parkNanos(1_000_000);
+    /** Has run under a lock that is kept free for longer, when its loop stands still. */
+    static final class Keeper {
+        private Keeper() {}
+
+        public static void main(String[] args) throws InterruptedException {
+            var loop = loop();
+            var elections = Elections.over(
+                    new MemoryLeaseStore(Clock.system()),
+                    ElectionsConfig.builder().loop(loop).requestTimeout(HANGS).build());
+            var lease = Duration.ofSeconds(2);
+            var candidacy = CandidacyConfig.builder()
+                    .lease(lease)
+                    .haltOnOverrun(true)
+                    .listener(event -> {})
+                    .build();
+            var lock = elections.lock(
+                    "report",
+                    LockConfig.builder()
+                            .candidacy(candidacy)
+                            .atLeast(Duration.ofMinutes(1))
+                            .build());
+            while (!ran(lock)) {
+                System.out.println("late");
+            }
+            loop.execute(() -> standStill(lease.multipliedBy(2)));
+            if (elections.lock("report").tryLock(HANGS).isHeld()) {
+                System.out.println("lives");
+            }
+            Runtime.getRuntime().halt(0);
+        }
+
+        private static boolean ran(RunLock lock) throws InterruptedException {
+            try {
+                return lock.tryRun(mandate -> {});
+            } catch (NotLeaderException e) { // on a machine on which it does not run for seconds
+                return false;
             }
         }
     }

@@ -56,7 +56,11 @@ class HardEndTest {
     }
 
     private void assertHaltsAt(long nanos) {
-        assertThat(machine.phase()).isEqualTo(Phase.FENCED);
+        assertHaltsAt(nanos, Phase.FENCED);
+    }
+
+    private void assertHaltsAt(long nanos, Phase phase) {
+        assertThat(machine.phase()).isEqualTo(phase);
         assertThat(machine.wakeAtNanos()).isEqualTo(nanos);
         clock.forward(Duration.ofNanos(nanos - 1 - clock.nanos()));
         machine.tick(clock.now());
@@ -265,6 +269,52 @@ class HardEndTest {
     }
 
     @Test
+    void whoIsAbandonedWhileItStandsDownPutsNothingOff() {
+        var hardEnd = standDown();
+        machine.abandon(clock.now());
+        assertThat(machine.isToHalt()).isTrue();
+        assertHaltsAt(hardEnd, Phase.CLOSED);
+        assertThat(machine.isToHalt()).isFalse();
+    }
+
+    @Test
+    void whoIsAbandonedWhenTheSeatHasPassedHaltsAtOnce() {
+        standDown();
+        clock.forward(Duration.ofSeconds(1));
+        machine.abandon(clock.now());
+        assertHaltsNow();
+    }
+
+    @Test
+    void aLeaderThatIsAbandonedInterruptsAndHaltsWhenTheLeaseEnds() {
+        var leaseEnd = clock.nanos() + Duration.ofMillis(9_900).toNanos();
+        machine.abandon(clock.now());
+        machine.tick(clock.now());
+        assertThat(done).containsExactly("interrupt");
+        assertHaltsAt(leaseEnd, Phase.CLOSED);
+    }
+
+    @Test
+    void whoIsAbandonedAndThenSuspendedHaltsAtOnce() {
+        machine.abandon(clock.now());
+        suspend(Duration.ofHours(1));
+        machine.tick(clock.now());
+        assertThat(done).contains("halt");
+    }
+
+    @Test
+    void workThatEndsWhenItHasBeenAbandonedHaltsNothing() {
+        standDown();
+        clock.forward(Duration.ofSeconds(1));
+        machine.abandon(clock.now());
+        machine.workEnded(clock.now());
+        machine.tick(clock.now());
+        assertThat(done).doesNotContain("halt");
+        assertThat(machine.isToHalt()).isFalse();
+        assertThat(machine.wakeAtNanos()).isNull();
+    }
+
+    @Test
     void theNextMandateHasATimeOfItsOwn() {
         standDown();
         machine.workEnded(clock.now());
@@ -312,6 +362,7 @@ class HardEndTest {
             if (interruptThrows) {
                 throw new OutOfMemoryError("planted");
             }
+            done.add("interrupt");
         }
 
         @Override

@@ -83,6 +83,25 @@ class LoopCandidacyTest {
     }
 
     @Test
+    void theLoopEndsAfterWorkThatMayHaveToBeHalted() {
+        var interval = Duration.ofMillis(100); // until the end is waited for no more, in real time
+        var candidacy = rig.stand(
+                "a",
+                rig.config().standDownBudget(interval).renewInterval(interval).haltOnOverrun(true));
+        rig.executor.keeps = true;
+        rig.elections.close(); // while the loop stands still
+        rig.settle();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.LEAVING);
+        assertThat(rig.loop.closed).isFalse();
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+        rig.pass(Duration.ofSeconds(1));
+        assertThat(rig.loop.closed).isTrue();
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked RESIGNED");
+    }
+
+    @Test
     void aTaskThatOverranWhileTheProcessStoodStillIsCountedThoughNobodyListens() {
         var candidacy = rig.stand("a", CandidacyConfig.builder().lease(Duration.ofSeconds(10)));
         rig.executor.keeps = true;

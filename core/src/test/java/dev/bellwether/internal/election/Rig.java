@@ -162,9 +162,10 @@ public final class Rig implements AutoCloseable {
         private final PriorityQueue<Due> timers = new PriorityQueue<>();
         private final Random random = new Random(7);
         private long order;
+        boolean closed;
         /** What it throws instead of taking the next turn. */
         @Nullable
-        Error thrown;
+        public Error thrown;
 
         @Override
         public Clock clock() {
@@ -195,6 +196,7 @@ public final class Rig implements AutoCloseable {
 
         @Override
         public void close() {
+            closed = true;
             inbox.clear();
             timers.clear();
         }

@@ -292,6 +292,41 @@ class JointElectionsTest {
     }
 
     @Test
+    void whoLeadsByTheOldSeatAloneIsShownThoughTheNextHasHadHigherTokens() {
+        for (var i = 0; i < 3; i++) {
+            led(byNext, "next" + i);
+        }
+        var watched = new ArrayList<String>();
+        try (var watch = byBoth.election("billing")
+                .watch(leader -> watched.add(
+                        leader.map(who -> who.candidate() + who.token()).orElse("nobody")))) {
+            assertThat(watch).isNotNull();
+            rig.pass(SOON);
+            var first = stand(byOld, "old");
+            assertThat(byBoth.election("billing").leader())
+                    .hasValueSatisfying(leader -> assertThat(leader.candidate()).isEqualTo("old"));
+            leave(first);
+            assertThat(byBoth.election("billing").leader()).isEmpty();
+            assertThat(led(byNext, "next")).isEqualTo(4);
+            assertThat(led(byOld, "old")).isEqualTo(2);
+        }
+        assertThat(watched).containsExactly("nobody", "old1", "nobody", "next4", "nobody", "old2", "nobody");
+    }
+
+    @Test
+    void aWatchThatCannotBeginLeavesNoneBehind() {
+        var other = new Rig();
+        var ofNext =
+                Elections.over(next, ElectionsConfig.builder().loop(other.loop).build());
+        var elections = Elections.jointly(over(old), ofNext, config());
+        other.loop.thrown = new OutOfMemoryError("planted");
+        assertThatThrownBy(() -> elections.election("billing").watch(leader -> {}))
+                .hasMessage("planted");
+        rig.pass(SOON);
+        assertThat(old.watchers).isEmpty();
+    }
+
+    @Test
     void whoStandsByHoldsNeitherSeat() {
         var joint = stand(byBoth, "both");
         joint.standAside();

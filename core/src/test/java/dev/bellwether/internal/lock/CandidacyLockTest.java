@@ -17,12 +17,14 @@ import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.io.IOException;
@@ -49,6 +51,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -539,6 +542,39 @@ class CandidacyLockTest {
         }
     }
 
+    @Test
+    void theSuccessorWaitsForTheTaskThoughThereIsNoMemoryToResign() throws Exception {
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofMinutes(1))
+                        .standDownBudget(Duration.ofSeconds(4))
+                        .build())
+                .build();
+        var loop = new ScarceLoop();
+        try (var first = Elections.connect(
+                        uri, ElectionsConfig.builder().loop(loop).build());
+                var second = Elections.connect(uri)) {
+            var working = new CountDownLatch(1);
+            var ended = new AtomicBoolean();
+            var runs = inBackground(() -> first.lock("report", config).tryRun(mandate -> {
+                working.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } finally {
+                    ended.set(true);
+                }
+            }));
+            working.await();
+            loop.scarce = true;
+            assertThat(second.election("report").standDown()).isTrue();
+            assertThat(second.lock("report", config)
+                            .tryRun(LONG, mandate -> assertThat(ended).isTrue()))
+                    .isTrue();
+            assertThatThrownBy(runs::get).hasCauseInstanceOf(NotLeaderException.class);
+            assertThat(loop.scarce).isFalse();
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(classes = {LeadershipEvent.Acquired.class, LeadershipEvent.Revoked.class})
     void theTaskIsInterruptedHalfWayThroughTheBudgetThoughTheListenerIsDeafToThat(Class<?> busyWith) throws Exception {
@@ -703,6 +739,39 @@ class CandidacyLockTest {
         assertThat(told).isEmpty();
     }
 
+    /** That nobody holds it, or that it is taken often, is nothing to be alarmed at. */
+    @Test
+    void figuresOfALockAreTakenForThoseOfNoElection() throws Exception {
+        var told = new CopyOnWriteArrayList<String>();
+        var config = ElectionsConfig.builder()
+                .metrics(new Metrics() {
+                    @Override
+                    public void termBegan(String election, String candidate, long token) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void termEnded(String election, String candidate, Cause cause, Duration held) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        told.add(election);
+                    }
+
+                    @Override
+                    public void callbackDelayed(String election, String candidate, Duration queued) {
+                        told.add(election);
+                    }
+                })
+                .build();
+        try (var elections = Elections.connect(uri, config)) {
+            assertThat(elections.lock("report", A_MINUTE).tryRun(mandate -> {})).isTrue();
+        }
+        assertThat(told).hasSizeGreaterThan(3).containsOnly("report()");
+    }
+
     @Test
     void anOperatorFreesWhatIsKept() throws Exception {
         var config = LockConfig.builder()
@@ -834,6 +903,57 @@ class CandidacyLockTest {
         private HeldLock takenBy(Elections others) throws Exception {
             store.release(claims.take()).toCompletableFuture().get();
             return others.lock("report", A_MINUTE).tryLock(LONG).lock().orElseThrow();
+        }
+    }
+
+    /** Has no memory once, when the listener of a lock gives it something to do. */
+    private static final class ScarceLoop implements Loop {
+        private final LoopThread loop = new LoopThread(Clock.system(), LONG, (length, how) -> {});
+        private volatile boolean scarce;
+
+        private ScarceLoop() {
+            loop.start();
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            if (scarce && isListenerOfLock()) {
+                scarce = false;
+                throw new OutOfMemoryError("planted");
+            }
+            loop.execute(turn);
+        }
+
+        private static boolean isListenerOfLock() {
+            return StackWalker.getInstance()
+                    .walk(frames ->
+                            frames.anyMatch(frame -> frame.getClassName().equals(LockAttempt.class.getName())
+                                    && frame.getMethodName().equals("onEvent")));
+        }
+
+        @Override
+        public Clock clock() {
+            return loop.clock();
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return loop.random();
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            return loop.at(nanos, turn);
+        }
+
+        @Override
+        public Timer every(long nanos, Runnable turn) {
+            return loop.every(nanos, turn);
+        }
+
+        @Override
+        public void close() {
+            loop.close();
         }
     }
 
