@@ -49,6 +49,9 @@ final class SessionProver {
     private final Set<Flight> flights = new LinkedHashSet<>();
     private volatile @Nullable Loop loop;
     private Loop.@Nullable Timer timer;
+    /** When that timer begins the next round. */
+    private long dueNanos;
+
     private @Nullable Flight newest;
     /** How long after a proof the next arrives, at most, with the seats that there were when a round last began. */
     private Duration renewal = Duration.ZERO;
@@ -71,13 +74,20 @@ final class SessionProver {
 
     // ---------------------------------------------------------------- seats
 
-    /** A seat has come: if it is the first for a while, begin. */
+    /** A seat has come: if it is the first for a while, begin. If it needs proofs more often, begin the next sooner. */
     void enter(SessionSeat seat, Loop ofSeat) {
         loop = ofSeat;
         seats.add(seat);
-        if (timer == null) {
+        var present = newest;
+        if (timer == null || present == null) {
             firstProof();
             now();
+            return;
+        }
+        var sooner = present.round.since().nanos()
+                + timing.interval(seat.config(), hops()).toNanos();
+        if (sooner - dueNanos < 0) {
+            next(sooner);
         }
     }
 
@@ -222,12 +232,21 @@ final class SessionProver {
         if (interval.isEmpty()) {
             return; // until somebody enters
         }
-        timer = after(interval.get(), this::now);
+        next(loop().clock().nanos() + interval.get().toNanos());
         renewal = timing.round(hops()).plus(interval.get());
         flights.stream().filter(Flight::isOverdue).forEach(Flight::missed);
         newest = new Flight();
         flights.add(newest);
         newest.proceed();
+    }
+
+    /** Sets the time of the next round. */
+    private void next(long nanos) {
+        if (timer != null) {
+            timer.cancel();
+        }
+        dueNanos = nanos;
+        timer = loop().at(nanos, this::now);
     }
 
     /**
@@ -257,17 +276,12 @@ final class SessionProver {
     private void retry(Flight failed) {
         var pause = shortest(CandidacyConfig::retryInterval);
         if (newest == failed && timer != null && pause.isPresent()) { // else there is a newer one
-            timer.cancel();
-            timer = after(pause.get(), this::now);
+            next(loop().clock().nanos() + pause.get().toNanos());
         }
     }
 
     private Optional<Duration> shortest(Function<CandidacyConfig, Duration> setting) {
         return seats.stream().map(seat -> setting.apply(seat.config())).min(Comparator.naturalOrder());
-    }
-
-    private Loop.Timer after(Duration time, Runnable turn) {
-        return loop().at(loop().clock().nanos() + time.toNanos(), turn);
     }
 
     private Loop loop() {

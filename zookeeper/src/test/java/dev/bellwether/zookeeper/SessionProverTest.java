@@ -231,6 +231,42 @@ class SessionProverTest {
                 .allSatisfy(proof -> assertThat(proof.since().nanos()).isGreaterThanOrEqualTo(since));
     }
 
+    /** It was granted the seat on a proof of the others, and fenced long before the next. */
+    @Test
+    void aSeatOfAShorterLeaseThanTheOthersIsProvenAsOftenAsItsOwnAsks() {
+        var lent = tree.new Client("lent", SHORT.multipliedBy(20));
+        lent.calm();
+        var shared = lent.prover();
+        shared.enter(new Told("/", SHORT.multipliedBy(20)), loop);
+        pass(Duration.ofMillis(20)); // a round is under way
+        var soon = new Told("/", SHORT);
+        var soonSince = time.now();
+        shared.enter(soon, loop);
+        pass(Duration.ofSeconds(2));
+        shared.exit(soon);
+        pass(Duration.ofSeconds(3)); // the other is proven less often again
+        var late = new Told("/", SHORT);
+        var lateSince = time.now();
+        shared.enter(late, loop);
+        pass(Duration.ofSeconds(2));
+
+        var renewal = new ProofTiming(TICK).renewal(CandidacyConfig.ofLease(SHORT), 1).plusMillis(50); // and the way
+        assertThat(longestGap(soon.proofs, soonSince, soonSince + 2_000 * MILLI))
+                .isLessThan(renewal);
+        assertThat(longestGap(late.proofs, lateSince, time.now())).isLessThan(renewal);
+    }
+
+    /** Returns the longest time in which no round began that came to a proof. */
+    private static Duration longestGap(List<Proof> proofs, long sinceNanos, long untilNanos) {
+        var last = sinceNanos;
+        var longest = 0L;
+        for (var proof : proofs) {
+            longest = Math.max(longest, proof.since().nanos() - last);
+            last = proof.since().nanos();
+        }
+        return Duration.ofNanos(Math.max(longest, untilNanos - last));
+    }
+
     /** A seat that writes down what it is told. */
     private static final class Told implements SessionSeat {
         private final List<Proof> proofs = new ArrayList<>();
