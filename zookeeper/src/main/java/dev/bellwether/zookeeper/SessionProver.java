@@ -47,7 +47,9 @@ final class SessionProver {
 
     private boolean warned;
     private final Set<Flight> flights = new LinkedHashSet<>();
+    /** That of the seats, without what guards any one of them: whatever becomes of that, the others must be proven. */
     private volatile @Nullable Loop loop;
+
     private Loop.@Nullable Timer timer;
     /** When that timer begins the next round. */
     private long dueNanos;
@@ -75,8 +77,8 @@ final class SessionProver {
     // ---------------------------------------------------------------- seats
 
     /** A seat has come: if it is the first for a while, begin. If it needs proofs more often, begin the next sooner. */
-    void enter(SessionSeat seat, Loop ofSeat) {
-        loop = ofSeat;
+    void enter(SessionSeat seat) {
+        loop = seat.loop().shared();
         seats.add(seat);
         var present = newest;
         if (timer == null || present == null) {
@@ -84,9 +86,12 @@ final class SessionProver {
             now();
             return;
         }
-        var sooner = present.round.since().nanos()
-                + timing.interval(seat.config(), hops()).toNanos();
-        if (sooner - dueNanos < 0) {
+        var now = loop().clock().nanos();
+        var interval = timing.interval(seat.config(), hops()).toNanos();
+        var sooner = present.round.since().nanos() + interval - now;
+        if (sooner <= 0) {
+            now();
+        } else if (now + sooner - dueNanos < 0) {
             next(sooner);
         }
     }
@@ -101,13 +106,15 @@ final class SessionProver {
     @SuppressWarnings("CatchingUnchecked")
     void each(Consumer<SessionSeat> action) {
         for (var seat : List.copyOf(seats)) {
-            try {
-                action.accept(seat);
-            } catch (Throwable fault) {
-                seat.refused(new ElectionException(
-                        "what its session with " + session.where() + " told a seat was not heard out: " + fault,
-                        fault));
-            }
+            seat.loop().runNow(() -> {
+                try {
+                    action.accept(seat);
+                } catch (Throwable fault) {
+                    seat.refused(new ElectionException(
+                            "what its session with " + session.where() + " told a seat was not heard out: " + fault,
+                            fault));
+                }
+            });
         }
     }
 
@@ -224,15 +231,15 @@ final class SessionProver {
 
     /** Begins a round, and sets the time of the next. */
     void now() {
-        if (timer != null) {
-            timer.cancel();
-            timer = null;
-        }
         var interval = shortest(config -> timing.interval(config, hops()));
         if (interval.isEmpty()) {
+            if (timer != null) {
+                timer.cancel();
+                timer = null;
+            }
             return; // until somebody enters
         }
-        next(loop().clock().nanos() + interval.get().toNanos());
+        next(interval.get().toNanos()); // first: whatever is thrown below, it comes
         renewal = timing.round(hops()).plus(interval.get());
         flights.stream().filter(Flight::isOverdue).forEach(Flight::missed);
         newest = new Flight();
@@ -240,13 +247,14 @@ final class SessionProver {
         newest.proceed();
     }
 
-    /** Sets the time of the next round. */
+    /** The next round begins after so long, and as long as that throws, after as long again. */
     private void next(long nanos) {
-        if (timer != null) {
-            timer.cancel();
+        var before = timer;
+        timer = loop().every(nanos, this::now);
+        dueNanos = loop().clock().nanos() + nanos;
+        if (before != null) {
+            before.cancel(); // last: if there is no memory for the new one, the old one goes on
         }
-        dueNanos = nanos;
-        timer = loop().at(nanos, this::now);
     }
 
     /**
@@ -276,7 +284,7 @@ final class SessionProver {
     private void retry(Flight failed) {
         var pause = shortest(CandidacyConfig::retryInterval);
         if (newest == failed && timer != null && pause.isPresent()) { // else there is a newer one
-            next(loop().clock().nanos() + pause.get().toNanos());
+            next(pause.get().toNanos());
         }
     }
 

@@ -143,7 +143,7 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
-        this.loop = loop;
+        this.loop = loop.shared(); // in the end it is for all
         var session = sessions.take(standing.config().lease());
         var nodes = nodes(session, standing.election());
         var seat =
