@@ -102,7 +102,7 @@ final class ZooKeeperArbiter implements Arbiter {
             throw error;
         });
         var timeout = session.state().timeout();
-        if (timeout.compareTo(settings.lease()) > 0 && warned.add(timeout)) {
+        if (timeout.compareTo(Client.timeoutFor(settings.lease())) > 0 && warned.add(timeout)) {
             log.warn(
                     "sessions with {} last {} at least: a crash will cost that, not the lease of {}",
                     session.where(),
