@@ -77,8 +77,8 @@ final class Client {
     }
 
     /**
-     * Asks one server for a session for a lease of this length, which is closed at once; returns what was granted, or empty if
-     * there is no answer.
+     * Asks one server for a session for a lease of this length, which is closed at once; returns what was granted, or
+     * empty if there is no answer.
      */
     Optional<Duration> granted(String address, Duration length, Duration patience) {
         var connected = new CountDownLatch(1);
