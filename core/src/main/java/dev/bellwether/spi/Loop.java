@@ -29,6 +29,23 @@ public interface Loop extends Executor, AutoCloseable {
         return new Repeating(this, nanos, turn);
     }
 
+    /**
+     * Returns the loop for turns that several candidacies share. A candidacy's own loop runs none of its turns while it
+     * cannot clean up after one that threw, and takes each that throws for a fault of that candidacy; this one does
+     * neither.
+     */
+    default Loop shared() {
+        return this;
+    }
+
+    /**
+     * Runs a turn now, as one of this loop's; on the loop, also within a turn that is shared. On a candidacy's own loop
+     * it throws nothing, unless it is part of a turn of that candidacy: then it throws there.
+     */
+    default void runNow(Runnable turn) {
+        turn.run();
+    }
+
     @Override
     void close();
 

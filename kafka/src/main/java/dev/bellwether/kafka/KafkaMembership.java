@@ -22,6 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.CommitFailedException;
@@ -409,7 +410,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                                     observer::answered);
                     post(() -> found.ifPresentOrElse(this::looked, this::missed));
                 } else {
-                    observer.unanswered(Duration.ofNanos(System.nanoTime() - asked), null);
+                    observer.unanswered(
+                            Duration.ofNanos(System.nanoTime() - asked),
+                            error == null || error instanceof TimeoutException
+                                    ? null
+                                    : rosters.refusal(RosterTopic.cause(error), standing));
                 }
             });
         }

@@ -153,7 +153,7 @@ final class KafkaRosters implements RosterCarrier {
         return settings.rosterGroup(standing.roster(), standing.config().group());
     }
 
-    /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
+    /** Returns the topic as it is now; empty if it is gone. */
     CompletionStage<Optional<TopicDescription>> look(RosterStanding standing) {
         var topic = topic(standing);
         return RosterTopic.look(admin, topic).thenApply(found -> {

@@ -146,7 +146,7 @@ final class RosterTopic {
         }
     }
 
-    /** Returns the topic as it is now; empty if it is gone. Completes only if the brokers answer. */
+    /** Returns the topic as it is now; empty if it is gone. */
     // the callback says what the future would
     @SuppressWarnings("FutureReturnValueIgnored")
     static CompletionStage<Optional<TopicDescription>> look(AdminConnection admin, String name) {
@@ -157,6 +157,8 @@ final class RosterTopic {
                         looked.complete(Optional.ofNullable(found.get(name)));
                     } else if (cause(error) instanceof UnknownTopicOrPartitionException) {
                         looked.complete(Optional.empty());
+                    } else {
+                        looked.completeExceptionally(cause(error));
                     }
                 });
         return looked;
@@ -309,7 +311,7 @@ final class RosterTopic {
         return new ConfigResource(ConfigResource.Type.TOPIC, name);
     }
 
-    private static Throwable cause(Throwable error) {
+    static Throwable cause(Throwable error) {
         return error instanceof CompletionException || error instanceof ExecutionException
                 ? Objects.requireNonNull(error.getCause())
                 : error;

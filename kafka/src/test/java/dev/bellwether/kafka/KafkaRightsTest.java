@@ -54,7 +54,8 @@ class KafkaRightsTest {
             "plain",
             "fickle",
             "member",
-            "reader");
+            "reader",
+            "onlooker");
     private static final String ELECTION = "billing";
     private static final String LOG = "decided";
 
@@ -379,6 +380,19 @@ class KafkaRightsTest {
                     .isInstanceOf(AccessRefusedException.class)
                     .hasMessageContaining("READ on the group,")
                     .hasMessageContaining("--operation Read --group pricing-main");
+        }
+    }
+
+    /** It was told that no broker answers. */
+    @Test
+    void whoMayNotSeeTheTopicOfARosterIsToldTheRightAndDoesNotWait() throws Exception {
+        var groups = rule("onlooker", ResourceType.GROUP, "bellwether.", PatternType.PREFIXED, AclOperation.DESCRIBE);
+        grant(List.of(topic("onlooker", AclOperation.READ, AclOperation.DESCRIBE), Stream.of(groups)));
+        try (var elections = KafkaElections.using(as("onlooker"))) {
+            assertThatThrownBy(() -> elections.rosterState("unseen"))
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("READ and DESCRIBE")
+                    .hasMessageContaining("--topic bellwether.roster.unseen");
         }
     }
 

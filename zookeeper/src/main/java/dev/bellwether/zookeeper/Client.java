@@ -3,6 +3,7 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.ElectionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -30,6 +31,11 @@ final class Client {
 
     CuratorFramework framework() {
         return framework;
+    }
+
+    /** Returns the timeout to ask for: sessions have whole milliseconds, and are to be no shorter than the lease. */
+    static Duration timeoutFor(Duration lease) {
+        return lease.plusNanos(999_999).truncatedTo(ChronoUnit.MILLIS);
     }
 
     /** Returns the id of the present session. */
@@ -71,8 +77,8 @@ final class Client {
     }
 
     /**
-     * Asks one server for a session of this length, which is closed at once; returns what was granted, or empty if
-     * there is no answer.
+     * Asks one server for a session for a lease of this length, which is closed at once; returns what was granted, or
+     * empty if there is no answer.
      */
     Optional<Duration> granted(String address, Duration length, Duration patience) {
         var connected = new CountDownLatch(1);
@@ -84,7 +90,7 @@ final class Client {
         try {
             var asking = new ZooKeeper(
                     address,
-                    (int) Math.min(length.toMillis(), Integer.MAX_VALUE),
+                    (int) Math.min(timeoutFor(length).toMillis(), Integer.MAX_VALUE),
                     onConnect,
                     zooKeeper().getClientConfig());
             try {

@@ -110,7 +110,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     public void claim() {
         if (!entered) {
             entered = true;
-            prover.enter(this, loop);
+            prover.enter(this);
         }
         node.enter();
     }
@@ -342,6 +342,11 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     @Override
     public CandidacyConfig config() {
         return standing.config();
+    }
+
+    @Override
+    public Loop loop() {
+        return loop;
     }
 
     @Override

@@ -141,7 +141,8 @@ final class SeatSession implements NodeSession, AutoCloseable {
                     + " is read-only: the server has lost its ensemble, and nobody can stand there; connect to one"
                     + " that has not, and do not set canBeReadOnly"));
         }
-        if (timeout.isZero() || config.lease().compareTo(timeout) <= 0) {
+        // no timeout has parts of a millisecond, and no mandate is longer than that
+        if (timeout.isZero() || config.lease().toMillis() <= timeout.toMillis()) {
             return Optional.empty();
         }
         return Optional.of(new ElectionException(

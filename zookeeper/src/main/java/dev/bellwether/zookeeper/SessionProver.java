@@ -47,8 +47,13 @@ final class SessionProver {
 
     private boolean warned;
     private final Set<Flight> flights = new LinkedHashSet<>();
+    /** That of the seats, without what guards any one of them: whatever becomes of that, the others must be proven. */
     private volatile @Nullable Loop loop;
+
     private Loop.@Nullable Timer timer;
+    /** When that timer begins the next round. */
+    private long dueNanos;
+
     private @Nullable Flight newest;
     /** How long after a proof the next arrives, at most, with the seats that there were when a round last began. */
     private Duration renewal = Duration.ZERO;
@@ -71,13 +76,23 @@ final class SessionProver {
 
     // ---------------------------------------------------------------- seats
 
-    /** A seat has come: if it is the first for a while, begin. */
-    void enter(SessionSeat seat, Loop ofSeat) {
-        loop = ofSeat;
+    /** A seat has come: if it is the first for a while, begin. If it needs proofs more often, begin the next sooner. */
+    void enter(SessionSeat seat) {
+        loop = seat.loop().shared();
         seats.add(seat);
-        if (timer == null) {
+        var present = newest;
+        if (timer == null || present == null) {
             firstProof();
             now();
+            return;
+        }
+        var now = loop().clock().nanos();
+        var interval = timing.interval(seat.config(), hops()).toNanos();
+        var sooner = present.round.since().nanos() + interval - now;
+        if (sooner <= 0) {
+            now();
+        } else if (now + sooner - dueNanos < 0) {
+            next(sooner);
         }
     }
 
@@ -91,13 +106,15 @@ final class SessionProver {
     @SuppressWarnings("CatchingUnchecked")
     void each(Consumer<SessionSeat> action) {
         for (var seat : List.copyOf(seats)) {
-            try {
-                action.accept(seat);
-            } catch (Throwable fault) {
-                seat.refused(new ElectionException(
-                        "what its session with " + session.where() + " told a seat was not heard out: " + fault,
-                        fault));
-            }
+            seat.loop().runNow(() -> {
+                try {
+                    action.accept(seat);
+                } catch (Throwable fault) {
+                    seat.refused(new ElectionException(
+                            "what its session with " + session.where() + " told a seat was not heard out: " + fault,
+                            fault));
+                }
+            });
         }
     }
 
@@ -214,20 +231,30 @@ final class SessionProver {
 
     /** Begins a round, and sets the time of the next. */
     void now() {
-        if (timer != null) {
-            timer.cancel();
-            timer = null;
-        }
         var interval = shortest(config -> timing.interval(config, hops()));
         if (interval.isEmpty()) {
+            if (timer != null) {
+                timer.cancel();
+                timer = null;
+            }
             return; // until somebody enters
         }
-        timer = after(interval.get(), this::now);
+        next(interval.get().toNanos()); // first: whatever is thrown below, it comes
         renewal = timing.round(hops()).plus(interval.get());
         flights.stream().filter(Flight::isOverdue).forEach(Flight::missed);
         newest = new Flight();
         flights.add(newest);
         newest.proceed();
+    }
+
+    /** The next round begins after so long, and as long as that throws, after as long again. */
+    private void next(long nanos) {
+        var before = timer;
+        timer = loop().every(nanos, this::now);
+        dueNanos = loop().clock().nanos() + nanos;
+        if (before != null) {
+            before.cancel(); // last: if there is no memory for the new one, the old one goes on
+        }
     }
 
     /**
@@ -257,17 +284,12 @@ final class SessionProver {
     private void retry(Flight failed) {
         var pause = shortest(CandidacyConfig::retryInterval);
         if (newest == failed && timer != null && pause.isPresent()) { // else there is a newer one
-            timer.cancel();
-            timer = after(pause.get(), this::now);
+            next(pause.get().toNanos());
         }
     }
 
     private Optional<Duration> shortest(Function<CandidacyConfig, Duration> setting) {
         return seats.stream().map(seat -> setting.apply(seat.config())).min(Comparator.naturalOrder());
-    }
-
-    private Loop.Timer after(Duration time, Runnable turn) {
-        return loop().at(loop().clock().nanos() + time.toNanos(), turn);
     }
 
     private Loop loop() {

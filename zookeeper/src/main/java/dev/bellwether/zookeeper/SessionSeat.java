@@ -2,6 +2,7 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
 import java.util.Optional;
@@ -10,6 +11,9 @@ import java.util.Optional;
 interface SessionSeat {
 
     CandidacyConfig config();
+
+    /** Returns the loop that the turns of this seat are taken on. */
+    Loop loop();
 
     /** Returns the node that the next proof is to check; empty if the proof is of no use to this seat. */
     Optional<String> toCheck();

@@ -102,7 +102,7 @@ final class ZooKeeperArbiter implements Arbiter {
             throw error;
         });
         var timeout = session.state().timeout();
-        if (timeout.compareTo(settings.lease()) > 0 && warned.add(timeout)) {
+        if (timeout.compareTo(Client.timeoutFor(settings.lease())) > 0 && warned.add(timeout)) {
             log.warn(
                     "sessions with {} last {} at least: a crash will cost that, not the lease of {}",
                     session.where(),
@@ -143,7 +143,7 @@ final class ZooKeeperArbiter implements Arbiter {
 
     @Override
     public Seat seat(Standing standing, Claimant claimant, Loop loop) {
-        this.loop = loop;
+        this.loop = loop.shared(); // in the end it is for all
         var session = sessions.take(standing.config().lease());
         var nodes = nodes(session, standing.election());
         var seat =

@@ -61,7 +61,7 @@ final class ZooKeeperDoctor {
                     "session",
                     String.valueOf(refusal.get().getMessage()),
                     "lower the lease, or raise maxSessionTimeout on the servers"));
-        } else if (timeout.compareTo(config.lease()) > 0) {
+        } else if (timeout.compareTo(Client.timeoutFor(config.lease())) > 0) {
             findings.add(Finding.warning(
                     "session",
                     "a session lives for " + timeout.toMillis()
@@ -115,7 +115,7 @@ final class ZooKeeperDoctor {
                     .ifPresentOrElse(length -> granted.put(address, length), () -> silent.add(address));
         }
         var less = granted.entrySet().stream()
-                .filter(one -> one.getValue().compareTo(lease) < 0)
+                .filter(one -> one.getValue().toMillis() < lease.toMillis())
                 .map(one -> one.getKey() + " (" + one.getValue().toMillis() + " ms)")
                 .toList();
         if (!less.isEmpty()) {

@@ -75,7 +75,7 @@ public final class ZooKeeperProvider implements ElectionsProvider {
                 // the servers of the URI and no others: what the ensemble says of itself may be of use behind a gateway
                 // only, and one that was left out may grant shorter sessions
                 .ensembleTracker(false)
-                .sessionTimeoutMs((int) Math.min(lease.toMillis(), Integer.MAX_VALUE))
+                .sessionTimeoutMs((int) Math.min(Client.timeoutFor(lease).toMillis(), Integer.MAX_VALUE))
                 .connectionTimeoutMs((int) Math.min(lease.toMillis(), CONNECTION_TIMEOUT.toMillis()))
                 .retryPolicy(new RetryOneTime(100)) // we send each request once
                 .aclProvider(new ACLProvider() {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.zookeeper.TreeModel.Planted;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.junit.jupiter.api.Test;
@@ -51,7 +54,7 @@ class SessionProverTest {
     void beforeTheFirstRoundTheSessionIsProvenSinceBeforeItsCreation() {
         pass(Duration.ofMillis(300));
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         assertThat(prover.last(LEASE).orElseThrow().since().nanos()).isEqualTo(1_000 * MILLI);
         assertThat(prover.last(Duration.ofMillis(300))).as("none so young").isEmpty();
     }
@@ -60,7 +63,7 @@ class SessionProverTest {
     void aProofCountsFromBeforeItsFirstRequestAndNamesTheNodeThatWasChecked() {
         var seat = new Told(made("/a"));
         var begun = time.now();
-        prover.enter(seat, loop);
+        prover.enter(seat);
         pass(Duration.ofMillis(250));
         assertThat(seat.proofs).singleElement().satisfies(proof -> {
             assertThat(proof.since().nanos()).isEqualTo(begun);
@@ -73,7 +76,7 @@ class SessionProverTest {
     void anotherNodeThanTheOneThatWasCheckedIsNotProven() {
         var seat = new Told(made("/a"));
         var other = made("/b");
-        prover.enter(seat, loop);
+        prover.enter(seat);
         while (seat.asked < 1) {
             time.run(time.now() + MILLI, () -> {});
         }
@@ -85,7 +88,7 @@ class SessionProverTest {
     @Test
     void aRoundOverTwoConnectionsProvesNothingAndIsTriedAgainSoon() {
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         pass(Duration.ofMillis(80)); // it waits for a ping
         client.disconnect();
         client.reconnect(false);
@@ -100,7 +103,7 @@ class SessionProverTest {
     @Test
     void noProofOfAnEarlierSessionIsOfUseInTheNext() {
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         pass(Duration.ofMillis(250));
         assertThat(prover.last(LEASE)).isPresent();
         client.disconnect();
@@ -117,8 +120,8 @@ class SessionProverTest {
     void aNodeThatIsGoneIsMissedAndTheOthersAreProven() {
         var gone = new Told(made("/a"));
         var there = new Told(made("/b"));
-        prover.enter(gone, loop);
-        prover.enter(there, loop);
+        prover.enter(gone);
+        prover.enter(there);
         tree.deleteByHand("/a");
         pass(Duration.ofMillis(300));
         assertThat(gone.vanished).isEqualTo(1);
@@ -133,8 +136,8 @@ class SessionProverTest {
         var refused = new Told(made("/a"));
         var sound = new Told(made("/b"));
         tree.refuseReads("/a"::equals);
-        prover.enter(refused, loop);
-        prover.enter(sound, loop);
+        prover.enter(refused);
+        prover.enter(sound);
         pass(Duration.ofMillis(300));
         assertThat(sound.checked).contains(true).doesNotContain(false);
         assertThat(sound.refusals).isEmpty();
@@ -150,7 +153,7 @@ class SessionProverTest {
     void aSeatWhoseLeaseWasLongEnoughIsNotRefusedWhenAProofTakesLonger() {
         tree.reconfigure(PARTICIPANT);
         var observed = new Told(made("/a"), SHORT);
-        prover.enter(observed, loop);
+        prover.enter(observed);
         pass(Duration.ofSeconds(1));
         tree.reconfigure(PARTICIPANT + OBSERVER);
         pass(Duration.ofSeconds(1));
@@ -167,7 +170,7 @@ class SessionProverTest {
         assertThat(observed.checked).as("it is proven on").containsOnly(true);
 
         var late = new Told(made("/b"), SHORT);
-        prover.enter(late, loop);
+        prover.enter(late);
         pass(Duration.ofSeconds(1));
         assertThat(late.refusals).isNotEmpty().allMatch(refusal -> refusal.contains("a proof of leadership takes"));
     }
@@ -177,8 +180,8 @@ class SessionProverTest {
         var broken = new Told(made("/a"));
         var sound = new Told(made("/b"));
         broken.throwing = true;
-        prover.enter(broken, loop);
-        prover.enter(sound, loop);
+        prover.enter(broken);
+        prover.enter(sound);
         pass(Duration.ofMillis(300));
         assertThat(broken.refusals).isNotEmpty().allMatch(refusal -> refusal.contains("by the test"));
         assertThat(sound.proofs).isNotEmpty();
@@ -188,7 +191,7 @@ class SessionProverTest {
     @Test
     void whenNobodyIsLeftNothingIsAskedAndOneWhoComesIsProvenAtOnce() {
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         pass(Duration.ofSeconds(1));
         prover.exit(seat);
         pass(Duration.ofSeconds(5));
@@ -197,7 +200,7 @@ class SessionProverTest {
         client.reconnect(false); // the server has ended it meanwhile
         pass(Duration.ofMillis(10));
         var next = new Told(made("/b"));
-        prover.enter(next, loop);
+        prover.enter(next);
         pass(Duration.ofMillis(250));
         assertThat(next.checked).containsExactly(true);
     }
@@ -205,7 +208,7 @@ class SessionProverTest {
     @Test
     void aRoundThatIsUnderWayIsEnoughForAllWhoNeedAProof() {
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         for (var i = 0; i < 100; i++) {
             prover.need();
         }
@@ -219,7 +222,7 @@ class SessionProverTest {
     @Test
     void whoNeedsAProofDoesNotWaitForARoundThatHearsNothing() {
         var seat = new Told(made("/a"));
-        prover.enter(seat, loop);
+        prover.enter(seat);
         client.disconnect();
         pass(Duration.ofMillis(1));
         client.reconnect(false);
@@ -231,8 +234,126 @@ class SessionProverTest {
                 .allSatisfy(proof -> assertThat(proof.since().nanos()).isGreaterThanOrEqualTo(since));
     }
 
+    /** It was granted the seat on a proof of the others, and fenced long before the next. */
+    @Test
+    void aSeatOfAShorterLeaseThanTheOthersIsProvenAsOftenAsItsOwnAsks() {
+        var lent = tree.new Client("lent", SHORT.multipliedBy(20));
+        lent.calm();
+        var shared = lent.prover();
+        shared.enter(new Told("/", SHORT.multipliedBy(20)));
+        pass(Duration.ofMillis(20)); // a round is under way
+        var soon = new Told("/", SHORT);
+        var soonSince = time.now();
+        shared.enter(soon);
+        pass(Duration.ofSeconds(2));
+        shared.exit(soon);
+        pass(Duration.ofSeconds(3)); // the other is proven less often again
+        var late = new Told("/", SHORT);
+        var lateSince = time.now();
+        shared.enter(late);
+        pass(Duration.ofSeconds(2));
+
+        var renewal =
+                new ProofTiming(TICK).renewal(CandidacyConfig.ofLease(SHORT), 1).plusMillis(50); // and the way
+        assertThat(longestGap(soon.proofs, soonSince, soonSince + 2_000 * MILLI))
+                .isLessThan(renewal);
+        assertThat(longestGap(late.proofs, lateSince, time.now())).isLessThan(renewal);
+    }
+
+    /** No round ever began again, and all who led in the session were fenced. */
+    @Test
+    void oneThatCannotCleanUpKeepsNoOtherFromBeingProven() {
+        var sound = new Told(made("/a"));
+        var its = new Breakable();
+        var broken = new Told(made("/b"), LEASE, its);
+        prover.enter(sound);
+        prover.enter(broken);
+        var since = time.now();
+        its.broken = true;
+        pass(LEASE.multipliedBy(2));
+        its.broken = false;
+        pass(LEASE);
+        var renewal = new ProofTiming(TICK).renewal(sound.config(), 1).plusMillis(50); // and the way
+        assertThat(longestGap(sound.proofs, since, time.now())).isLessThan(renewal);
+        assertThat(sound.unproven).isZero();
+        assertThat(broken.proofs).as("it is told as soon as it can be").isNotEmpty();
+    }
+
+    /** A standby without a node, that nobody told of it, stayed so without end. */
+    @Test
+    void oneThatCannotCleanUpKeepsNoOtherFromHearingOfTheEndOfTheSession() {
+        var sound = new Told(made("/a"));
+        var its = new Breakable();
+        prover.enter(sound);
+        prover.enter(new Told(made("/b"), LEASE, its));
+        pass(Duration.ofMillis(250));
+        its.broken = true;
+        client.disconnect();
+        client.reconnect(true);
+        pass(Duration.ofMillis(1));
+        its.broken = false;
+        pass(Duration.ofMillis(1));
+        assertThat(sound.expired).isEqualTo(1);
+        assertThat(sound.connected).isEqualTo(1);
+    }
+
+    /** Returns the longest time in which no round began that came to a proof. */
+    private static Duration longestGap(List<Proof> proofs, long sinceNanos, long untilNanos) {
+        var last = sinceNanos;
+        var longest = 0L;
+        for (var proof : proofs) {
+            longest = Math.max(longest, proof.since().nanos() - last);
+            last = proof.since().nanos();
+        }
+        return Duration.ofNanos(Math.max(longest, untilNanos - last));
+    }
+
+    /** The loop of a candidacy; while that cannot clean up after a turn that threw, no turn of it is run. */
+    private final class Breakable implements Loop {
+        private boolean broken;
+
+        private void take(Runnable turn) {
+            if (!broken) {
+                turn.run();
+            }
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            loop.execute(() -> take(turn));
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            return loop.at(nanos, () -> take(turn));
+        }
+
+        @Override
+        public Clock clock() {
+            return loop.clock();
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return loop.random();
+        }
+
+        @Override
+        public Loop shared() {
+            return loop;
+        }
+
+        @Override
+        public void runNow(Runnable turn) {
+            take(turn);
+        }
+
+        @Override
+        public void close() {}
+    }
+
     /** A seat that writes down what it is told. */
-    private static final class Told implements SessionSeat {
+    private final class Told implements SessionSeat {
         private final List<Proof> proofs = new ArrayList<>();
         private final List<Boolean> checked = new ArrayList<>();
         private final List<String> refusals = new ArrayList<>();
@@ -242,16 +363,28 @@ class SessionProverTest {
         private int unproven;
         private int vanished;
         private int expired;
+        private int connected;
 
         private final Duration lease;
+        private final Loop its;
 
         Told(String node) {
             this(node, LEASE);
         }
 
         Told(String node, Duration lease) {
+            this(node, lease, loop);
+        }
+
+        Told(String node, Duration lease, Loop its) {
             this.node = Optional.of(node);
             this.lease = lease;
+            this.its = its;
+        }
+
+        @Override
+        public Loop loop() {
+            return its;
         }
 
         @Override
@@ -286,7 +419,9 @@ class SessionProverTest {
         }
 
         @Override
-        public void connected() {}
+        public void connected() {
+            connected++;
+        }
 
         @Override
         public void expired() {

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -87,6 +89,22 @@ class SessionsTest {
             var server = servers.servers().get(0);
             Eventually.eventually(
                     "one session is left, that of observers", PATIENCE, () -> server.figure("zk_global_sessions") == 1);
+        }
+    }
+
+    /** The session was asked for without the part of a millisecond, and was too short for the lease. */
+    @Test
+    void aLeaseNeedNotBeAWholeNumberOfMilliseconds() {
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(10).dividedBy(3));
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()));
+                var client = Hands.client(servers.addresses(), 3_333);
+                var lent = ZooKeeperElections.using(client, LentSessionTest.config(), ElectionsConfig.defaults())) {
+            for (var one : List.of(elections, lent)) {
+                var candidacy = one.stand("thirds", lease);
+                Eventually.eventually("it leads", PATIENCE, candidacy::isLeader);
+                candidacy.close();
+            }
         }
     }
 

@@ -34,6 +34,14 @@ class ZooKeeperDoctorTest {
         assertThat(replication.says()).contains("there is one server");
     }
 
+    /** A session of whole milliseconds was asked for, and found to be shorter than the lease. */
+    @Test
+    void aLeaseWithAPartOfAMillisecondIsFine() {
+        var findings = find(SharedServer.uri(), Duration.ofSeconds(10).dividedBy(3));
+        assertThat(only(findings, "session").level()).isEqualTo(Finding.Level.OK);
+        assertThat(only(findings, "servers").level()).isEqualTo(Finding.Level.OK);
+    }
+
     @Test
     void sessionLongerThanTheLeaseIsAWarningAndAShorterOneAnError() {
         // Servers of a tick of their own: one that is short enough for the other tests makes sessions that a busy

@@ -2,7 +2,6 @@ package dev.bellwether.internal.election;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Watch;
-import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Arbiter;
@@ -203,7 +202,7 @@ final class LeaseArbiter implements Arbiter {
             var shared = watched.computeIfAbsent(election, name -> new Watched());
             shared.seats.add(seat);
             if (shared.watch.equals(Watch.NONE)) {
-                shared.watch = watch(election, view -> GuardedLoop.executeShared(loop, () -> shared.tell(view)));
+                shared.watch = watch(election, view -> loop.shared().execute(() -> shared.tell(view)));
             }
         }
 
@@ -211,7 +210,7 @@ final class LeaseArbiter implements Arbiter {
         public void renew(Lease lease, BiConsumer<@Nullable Answer, @Nullable Throwable> onAnswer) {
             due.add(new Due(lease, loop, onAnswer));
             if (!flushing) {
-                GuardedLoop.executeShared(loop, LeaseArbiter.this::flush); // behind all that is due in this turn
+                loop.shared().execute(LeaseArbiter.this::flush); // behind all that is due in this turn
                 flushing = true;
             }
         }

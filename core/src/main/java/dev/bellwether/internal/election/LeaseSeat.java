@@ -3,7 +3,6 @@ package dev.bellwether.internal.election;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
-import dev.bellwether.internal.loop.GuardedLoop;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -318,7 +317,7 @@ final class LeaseSeat implements Seat {
      * Somebody changed something, or says so: a view that may be old, or made up. On the loop, in anybody who's turn.
      */
     void noticed(View view) {
-        GuardedLoop.run(loop, () -> heard(view));
+        loop.runNow(() -> heard(view));
     }
 
     private void heard(View view) {

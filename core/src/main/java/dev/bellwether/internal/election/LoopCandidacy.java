@@ -144,7 +144,7 @@ public final class LoopCandidacy implements Candidacy {
     /** Lets an overdue deadline take effect, and whatever went wrong be fixed; called now and then, on the loop. */
     public void check() {
         if (!over || !ending.hasCome()) {
-            loop.run(this::look);
+            loop.runNow(this::look);
         }
     }
 
@@ -181,7 +181,7 @@ public final class LoopCandidacy implements Candidacy {
     public void abandon() {
         abandoned = true;
         machineClosed = true;
-        loop.run(() -> turn(machine::abandon));
+        loop.runNow(() -> turn(machine::abandon));
         ending.come(); // whatever else is going on
     }
 

@@ -21,7 +21,7 @@ public final class GuardedLoop implements Loop {
      * all turns of a machine, those of its seat with the backend included, come through here.
      *
      * To recover takes memory, too, and may throw as the turn did. Then it is tried again at the next turn, and no
-     * other turn runs before it has succeeded. The owner must see to it that there is a next turn, by `run`, now and
+     * other turn runs before it has succeeded. The owner must see to it that there is a next turn, by `runNow`, now and
      * then.
      */
     private static final Logger log = LoggerFactory.getLogger(GuardedLoop.class);
@@ -37,8 +37,8 @@ public final class GuardedLoop implements Loop {
         this.recovery = recovery;
     }
 
-    /** Runs a turn now; on the loop. */
-    public void run(Runnable turn) {
+    @Override
+    public void runNow(Runnable turn) {
         if (depth > 0) {
             turn.run(); // part of a turn: whatever it throws breaks that
             return;
@@ -56,21 +56,10 @@ public final class GuardedLoop implements Loop {
         }
     }
 
-    /** Posts a turn that several machines share: it runs whatever has become of the one whose loop this is. */
-    public static void executeShared(Loop loop, Runnable turn) {
-        execute(loop, turn, () -> {});
-    }
-
-    /**
-     * Runs a turn of anybody who has this loop now, under the guard if it has one; on the loop, also within a turn of
-     * another.
-     */
-    public static void run(Loop loop, Runnable turn) {
-        if (loop instanceof GuardedLoop guarded) {
-            guarded.run(turn);
-        } else {
-            turn.run();
-        }
+    /** A turn that is posted there runs whatever has become of the machine whose loop this is. */
+    @Override
+    public Loop shared() {
+        return loop;
     }
 
     private boolean recovered() {
@@ -100,7 +89,7 @@ public final class GuardedLoop implements Loop {
 
     @Override
     public void execute(Runnable turn) {
-        loop.execute(() -> run(turn));
+        loop.execute(() -> runNow(turn));
     }
 
     /**
@@ -108,25 +97,20 @@ public final class GuardedLoop implements Loop {
      * machine.
      */
     public static void execute(Loop loop, Runnable note, Runnable turn) {
-        var guarded = loop instanceof GuardedLoop one ? one : null;
-        (guarded == null ? loop : guarded.loop).execute(() -> {
+        loop.shared().execute(() -> {
             note.run();
-            if (guarded == null) {
-                turn.run();
-            } else {
-                guarded.run(turn);
-            }
+            loop.runNow(turn);
         });
     }
 
     @Override
     public Timer at(long nanos, Runnable turn) {
-        return loop.at(nanos, () -> run(turn));
+        return loop.at(nanos, () -> runNow(turn));
     }
 
     @Override
     public Timer every(long nanos, Runnable turn) {
-        return loop.every(nanos, () -> run(turn));
+        return loop.every(nanos, () -> runNow(turn));
     }
 
     @Override

@@ -222,6 +222,7 @@ final class BroadcastRosterDriver implements RosterDriver {
         private boolean left;
         private boolean moved;
         private @Nullable Moment received;
+        private long provenNanos; // what the mandate that runs counts from: the partition may come back meanwhile
         private long offset;
         private long token;
         private long graceNanos;
@@ -264,9 +265,11 @@ final class BroadcastRosterDriver implements RosterDriver {
                 since = member.nanosSince(since) < 0 ? member : since;
             }
             if (token > 0) {
+                provenNanos = since.nanos();
                 reports.proven(partition, token, new Proof(since, guarantee));
             } else if (loop.clock().nanos() - since.nanos() < config.threshold().toNanos() / 2) {
                 token = offset + 1;
+                provenNanos = since.nanos();
                 reports.granted(partition, token, new Proof(since, guarantee));
             }
         }
@@ -310,10 +313,10 @@ final class BroadcastRosterDriver implements RosterDriver {
 
         /** Leads on until V is older than T, and stops in order a little before that would end the mandate at once. */
         private void moveOn() {
-            if (token > 0 && received != null && !moved) {
+            if (token > 0 && !moved) {
                 moved = true;
                 var threshold = config.threshold().toNanos();
-                dueNanos = received.nanos() + threshold - Math.min(20_000_000, threshold / 20);
+                dueNanos = provenNanos + threshold - Math.min(20_000_000, threshold / 20);
             }
         }
 

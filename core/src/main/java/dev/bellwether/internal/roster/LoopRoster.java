@@ -134,7 +134,7 @@ public final class LoopRoster implements Roster {
      * now and then.
      */
     public void check() {
-        loop.run(() -> {
+        loop.runNow(() -> {
             callbacks.look();
             for (var seat : seats) {
                 seat.check();
@@ -147,7 +147,7 @@ public final class LoopRoster implements Roster {
 
     /** The loop is about to stop. */
     public void abandon() {
-        loop.run(() -> {
+        loop.runNow(() -> {
             for (var seat : seats) {
                 seat.abandon();
             }
@@ -413,7 +413,7 @@ public final class LoopRoster implements Roster {
     private void leaveGroupSoon() {
         if (!leaving) {
             try {
-                GuardedLoop.executeShared(loop, this::leaveGroup);
+                loop.shared().execute(this::leaveGroup);
             } catch (Throwable e) { // no memory for a turn
                 leaveGroup();
             }

@@ -191,6 +191,25 @@ class LoopRosterTest {
         assertThat(groups.members("pricing", config.group())).hasSize(1);
     }
 
+    /** It was fenced as if nothing had answered: its work was interrupted. */
+    @Test
+    void aPartitionThatComesBackAndMovesOnBeforeItsNextMessageIsLedToTheEndInOrder() {
+        var roster = join("one", RosterMode.OVERLAPPING, Runnable::run);
+        assertThat(roster.roles()).hasSize(2);
+        heard.clear();
+        var moved = List.of(0);
+        rig.loop.execute(() -> {
+            way.observer.revoking(moved);
+            way.observer.assigned(moved);
+            way.observer.revoking(moved);
+        });
+        rig.settle();
+        assertThat(roster.roles()).as("it is led on").hasSize(2);
+        rig.pass(config("one", RosterMode.OVERLAPPING, Runnable::run).threshold());
+        assertThat(roster.roles()).hasSize(1);
+        assertThat(heard).containsExactly("Revoked");
+    }
+
     @Test
     void howLongAListenerWaitedIsTold() {
         elections.roster("pricing", config("one", RosterMode.EXCLUSIVE, Runnable::run));
@@ -325,6 +344,9 @@ class LoopRosterTest {
     private final class Way extends Rig.Wire implements MemoryRosters.Wire {
         private boolean throwsOnce;
 
+        @SuppressWarnings("NullAway.Init")
+        private GroupObserver observer;
+
         private Way() {
             super(new MemoryLeaseStore(rig.loop.clock()));
         }
@@ -358,8 +380,9 @@ class LoopRosterTest {
                 }
 
                 @Override
-                public GroupMembership join(RosterStanding standing, GroupObserver observer, Loop loop) {
-                    return new Noted(carrier.join(standing, observer, loop));
+                public GroupMembership join(RosterStanding standing, GroupObserver joining, Loop loop) {
+                    observer = joining;
+                    return new Noted(carrier.join(standing, joining, loop));
                 }
             });
         }

@@ -70,7 +70,7 @@ class PlantedRosterFaultsTest {
                         RosterMode.OVERLAPPING,
                         "an overlapping leader stops when its partition moves",
                         "internal/roster/BroadcastRosterDriver.java",
-                        "dueNanos = received.nanos() + threshold - Math.min(20_000_000, threshold / 20);",
+                        "dueNanos = provenNanos + threshold - Math.min(20_000_000, threshold / 20);",
                         "dueNanos = loop.clock().nanos();"),
                 fault(
                         RosterMode.EXCLUSIVE,
