@@ -260,14 +260,14 @@ final class BatchExecutor {
     }
 
     /**
-     * Does it over the connection; once more if the server has undone it for the sake of another transaction, in a
-     * deadlock.
+     * Does it over the connection; once more if the server has not done it at all: it has undone it for the sake of
+     * another transaction, in a deadlock, or the session was over.
      */
     private <T> T use(Duration patience, SqlConnection.Work<T> work) throws SQLException {
         try {
             return session.use(patience, work);
         } catch (SQLException e) {
-            if (!SqlErrors.isUndone(e)) {
+            if (!SqlErrors.isUndone(e) && !SqlErrors.isOfIdleSession(e)) {
                 throw e;
             }
             log.debug("once more on {}: {}", source, source.redact(String.valueOf(e.getMessage())));

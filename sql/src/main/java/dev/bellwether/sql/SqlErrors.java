@@ -142,6 +142,11 @@ final class SqlErrors {
                 || (state.equals("40001") && !isLockWait(e)); // as Connector/J calls that, too
     }
 
+    /** Returns whether PostgreSQL had ended the session, which was idle for too long, before it saw the statement. */
+    static boolean isOfIdleSession(SQLException e) {
+        return "57P05".equals(e.getSQLState());
+    }
+
     /** Returns whether the server has refused one statement, and its session is as good as before. */
     static boolean isOfOneStatement(SQLException e) {
         var state = e.getSQLState() == null ? "" : e.getSQLState();

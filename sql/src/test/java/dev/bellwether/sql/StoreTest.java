@@ -356,6 +356,26 @@ class StoreTest {
         assertThat(join(readingOn).holder().isPresent()).isEqualTo(times == 1);
     }
 
+    /** A standby asks once a lease or less often, and must not lose the first try at a seat that was vacated. */
+    @Test
+    void aSessionThatTheServerEndedWhileItWasIdleCostsNoRequest() throws Exception {
+        var server = PostgresServer.shared();
+        open(server.uri() + "&ApplicationName=" + election + "&options=-c%20idle_session_timeout=1s");
+        assertThat(read().holder()).isEmpty();
+        try (var looks = server.connect();
+                var statement = looks.createStatement()) {
+            Eventually.eventually("no session is left", PATIENCE, () -> {
+                try (var result = statement.executeQuery(
+                        "SELECT 1 FROM pg_stat_activity WHERE application_name = '" + election + "'")) {
+                    return !result.next();
+                } catch (SQLException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+        assertThat(acquire(claim("one")).granted()).isTrue();
+    }
+
     /** It claims on both sides of the seat that another claims, whose place in the index is between them. */
     @ParameterizedTest
     @EnumSource(
