@@ -38,7 +38,9 @@ final class BatchExecutor {
      * of reach, the rest of the batch is not tried: their askers have their own ideas of when to try again.
      */
     private static final Logger log = LoggerFactory.getLogger(BatchExecutor.class);
-    private static final int LARGEST_GROUP = 500;
+    /** So many at once of a kind, and of what comes round: renewals must not wait for more. */
+    static final int LARGEST_GROUP = 500;
+
     private static final Duration PATIENCE = Request.OPERATOR_PATIENCE;
     private static final long STARVED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long ORDER_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
@@ -55,8 +57,10 @@ final class BatchExecutor {
     private final long pollNanos;
     private final Echo echo = new Echo();
     private final Runnable onDeaf;
-    /** Those who leave: they are struck off before anything else is done, whatever becomes of their releases. */
+    /** Those who leave: before anything else is done they give no sign any more, whatever becomes of their releases. */
     private final Queue<Claim> leaving = new ConcurrentLinkedQueue<>();
+    /** Those whose releases were never sent. */
+    private final Queue<Claim> unreleased = new ConcurrentLinkedQueue<>();
 
     private final List<Request<?>> postponed = new ArrayList<>();
     private final Set<String> malformed = new HashSet<>(); // of which a person was told
@@ -108,24 +112,25 @@ final class BatchExecutor {
         return session.isStarved(STARVED_NANOS);
     }
 
-    /** Lists this candidate no more, from now on. */
+    /** Gives no further sign of this candidate. */
     void leaves(Claim claim) {
         leaving.add(claim);
     }
 
-    void tooLate(RequestQueue.Queued queued) {
-        fail(
-                queued.request(),
-                new UnavailableException(source + " was busy: the request was not sent within "
-                        + Durations.show(queued.request().patience())));
+    /**
+     * Notes that this will never be sent: one that has left is struck off, unless a claim that was submitted later
+     * lists it again. So call it before such a claim can be served.
+     */
+    void unsent(Request<?> request) {
+        if (request instanceof Request.Release release) {
+            unreleased.add(release.claim());
+        }
     }
 
-    /** Tells one who has no answer yet. One that has left is struck off: a claim may have listed it again. */
-    void fail(Request<?> request, Throwable meaning) {
-        request.answer().completeExceptionally(meaning);
-        if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
-            leaving.add(release.claim());
-        }
+    /** What to tell anybody whose request was not sent while somebody waited for it. */
+    UnavailableException tooLate(Request<?> request) {
+        return new UnavailableException(
+                source + " was busy: the request was not sent within " + Durations.show(request.patience()));
     }
 
     // ---------------------------------------------------------------- what comes round
@@ -143,7 +148,7 @@ final class BatchExecutor {
 
     void lookAround() {
         var now = System.nanoTime();
-        strike();
+        noteLeaving();
         if (listening && echo.isMissed(now)) {
             onDeaf.run();
         }
@@ -177,7 +182,7 @@ final class BatchExecutor {
             return;
         }
         try {
-            var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
+            var rows = use(PATIENCE, connection -> seats.read(connection, elections));
             rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
         } catch (SQLException e) {
             log.debug("could not read the changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
@@ -188,7 +193,7 @@ final class BatchExecutor {
     private void giveSigns(List<Claim> due, long nowNanos) {
         try {
             enrol(PATIENCE, due, nowNanos);
-            session.use(PATIENCE, connection -> {
+            use(PATIENCE, connection -> {
                 seats.forget(connection);
                 return true;
             });
@@ -198,30 +203,33 @@ final class BatchExecutor {
                     source,
                     source.redact(String.valueOf(e.getMessage())));
             var again = System.nanoTime() + PATIENCE.toNanos();
-            due.forEach(claim -> presences.next(claim, again));
+            for (var some = due; !some.isEmpty(); some = presences.due(nowNanos)) { // nor is it time for the others
+                some.forEach(claim -> presences.next(claim, again));
+            }
         }
     }
 
     /** Their releases have failed, and are not sent again. */
     private void strikeOff(List<Claim> departed, long nowNanos) {
         try {
-            session.use(PATIENCE, connection -> {
+            use(PATIENCE, connection -> {
                 seats.strike(connection, departed);
                 return true;
             });
             departed.forEach(presences::struck);
         } catch (SQLException e) {
             log.debug(
-                    "{} candidates that have left {} are listed for a while: {}",
-                    departed.size(),
+                    "candidates that have left {} are listed for a while: {}",
                     source,
                     source.redact(String.valueOf(e.getMessage())));
-            departed.forEach(claim -> presences.forget(claim, seats.presence(claim), nowNanos));
+            for (var some = departed; !some.isEmpty(); some = presences.departed(nowNanos)) { // all are due later
+                some.forEach(claim -> presences.forget(claim, seats.presence(claim), nowNanos));
+            }
         }
     }
 
     private void enrol(Duration patience, List<Claim> claims, long nowNanos) throws SQLException {
-        session.use(patience, connection -> {
+        use(patience, connection -> {
             seats.enrol(connection, claims);
             return true;
         });
@@ -232,7 +240,7 @@ final class BatchExecutor {
     // ---------------------------------------------------------------- requests
 
     void serve(List<RequestQueue.Queued> batch) {
-        strike();
+        noteLeaving();
         UnavailableException outOfReach = null;
         for (var group : groups(batch)) {
             for (var part : apart(group)) {
@@ -241,9 +249,29 @@ final class BatchExecutor {
         }
     }
 
-    private void strike() {
+    /** Only between batches: all claims that came before are served by then, and none that came later. */
+    private void noteLeaving() {
         for (var claim = leaving.poll(); claim != null; claim = leaving.poll()) {
-            presences.leave(claim, System.nanoTime());
+            presences.leave(claim);
+        }
+        for (var claim = unreleased.poll(); claim != null; claim = unreleased.poll()) {
+            presences.unreleased(claim, System.nanoTime());
+        }
+    }
+
+    /**
+     * Does it over the connection; once more if the server has not done it at all: it has undone it for the sake of
+     * another transaction, in a deadlock, or the session was over.
+     */
+    private <T> T use(Duration patience, SqlConnection.Work<T> work) throws SQLException {
+        try {
+            return session.use(patience, work);
+        } catch (SQLException e) {
+            if (!SqlErrors.isUndone(e) && !SqlErrors.isOfIdleSession(e)) {
+                throw e;
+            }
+            log.debug("once more on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
+            return session.use(patience, work);
         }
     }
 
@@ -259,6 +287,12 @@ final class BatchExecutor {
         } catch (SQLException e) {
             if (SqlErrors.isOfOneRow(e)) {
                 return serveEachAlone(group, e);
+            }
+            if (SqlErrors.isUndone(e)) {
+                fail(
+                        group,
+                        new UnavailableException(source + " undid twice what was asked, for other transactions", e));
+                return null; // for it answers
             }
             var meaning = faults.inOperation(e);
             log.debug("{}", meaning.getMessage());
@@ -326,7 +360,7 @@ final class BatchExecutor {
         groups.add(renewals);
         for (var queued : batch) {
             if (queued.isStale(now)) {
-                tooLate(queued);
+                fail(queued.request(), tooLate(queued.request()));
             } else if (queued.request() instanceof Request.Renew renewal) {
                 renewals.add(renewal);
             } else {
@@ -381,7 +415,7 @@ final class BatchExecutor {
 
     private void serveOne(Request<?> request) throws SQLException {
         if (request instanceof Request.Read read) {
-            read.answer().complete(session.use(PATIENCE, connection -> {
+            read.answer().complete(use(PATIENCE, connection -> {
                 var row = seats.read(connection, List.of(read.election()))
                         .getOrDefault(read.election(), SeatRow.unheld(read.election()));
                 return row.view(seats.candidates(connection, row));
@@ -391,9 +425,9 @@ final class BatchExecutor {
         } else if (request instanceof Request.Note note) {
             note(note);
         } else if (request instanceof Request.Names names) {
-            names.answer().complete(session.use(PATIENCE, seats::list));
+            names.answer().complete(use(PATIENCE, seats::list));
         } else if (request instanceof Request.Probe probe) {
-            probe.answer().complete(session.use(PATIENCE, seats::probe));
+            probe.answer().complete(use(PATIENCE, seats::probe));
         }
     }
 
@@ -403,7 +437,7 @@ final class BatchExecutor {
      */
     private void order(Request.Command command) throws SQLException {
         againIfLocked(command, command.bornNanos(), () -> {
-            var row = session.use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
+            var row = use(PATIENCE, connection -> seats.order(connection, command.election(), command.order()));
             row.ifPresent(watches::tell);
             command.answer().complete(row.isPresent());
         });
@@ -411,7 +445,7 @@ final class BatchExecutor {
 
     private void note(Request.Note note) throws SQLException {
         againIfLocked(note, note.bornNanos(), () -> {
-            var row = session.use(
+            var row = use(
                     PATIENCE,
                     connection -> seats.note(connection, note.election(), note.token(), note.expected(), note.note()));
             row.ifPresent(watches::tell);
@@ -442,7 +476,7 @@ final class BatchExecutor {
 
     private void look(List<Request.Look> looks) throws SQLException {
         var elections = looks.stream().map(Request.Look::election).distinct().toList();
-        var rows = session.use(PATIENCE, connection -> seats.read(connection, elections));
+        var rows = use(PATIENCE, connection -> seats.read(connection, elections));
         rows.values().forEach(row -> watches.tell(WatchRegistry.afterOthers(row)));
         looks.forEach(look -> look.answer().complete(true));
     }
@@ -450,7 +484,7 @@ final class BatchExecutor {
     private void renew(List<Request.Renew> renewals) throws SQLException {
         for (var round : rounds(renewals, renewal -> renewal.lease().claim().election())) {
             var leases = round.stream().map(Request.Renew::lease).toList();
-            var outcome = session.use(shortest(round), connection -> seats.renew(connection, leases));
+            var outcome = use(shortest(round), connection -> seats.renew(connection, leases));
             tell(outcome);
             round.forEach(renewal -> complete(
                     renewal.answer(), outcome.of(renewal.lease().claim().election())));
@@ -460,7 +494,7 @@ final class BatchExecutor {
     private void release(List<Request.Release> releases) throws SQLException {
         for (var round : rounds(releases, release -> release.claim().election())) {
             var claims = round.stream().map(Request.Release::claim).toList();
-            var outcome = session.use(shortest(round), connection -> seats.release(connection, claims));
+            var outcome = use(shortest(round), connection -> seats.release(connection, claims));
             claims.forEach(presences::struck);
             claims.forEach(claim -> lockedOut.remove(claim.election()));
             tell(outcome);
@@ -489,7 +523,7 @@ final class BatchExecutor {
         var looks = sent.keySet().stream()
                 .filter(election -> listening && watches.isToBeLookedAt(election))
                 .collect(Collectors.toUnmodifiableSet());
-        var outcome = session.use(shortest(requests), connection -> seats.acquire(connection, claims, looks));
+        var outcome = use(shortest(requests), connection -> seats.acquire(connection, claims, looks));
         sent.keySet().stream()
                 .filter(election -> !SeatTable.isFree(outcome.of(election).row())) // or it was only skipped
                 .forEach(lockedOut::remove);
@@ -534,7 +568,14 @@ final class BatchExecutor {
 
     void fail(List<? extends Request<?>> group, Throwable meaning) {
         group.forEach(request -> fail(request, meaning));
-        strike();
+    }
+
+    /** Tells one who has no answer yet. One that has left is struck off: a claim may have listed it again. */
+    void fail(Request<?> request, Throwable meaning) {
+        request.answer().completeExceptionally(meaning);
+        if (request instanceof Request.Release release && release.answer().isCompletedExceptionally()) {
+            presences.unreleased(release.claim(), System.nanoTime());
+        }
     }
 
     private static <R> List<R> only(List<Request<?>> group, Class<R> kind) {

@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** What one kind of database says in its own way. Immutable. */
 enum Dialect {
@@ -280,6 +281,14 @@ enum Dialect {
                 throw new ElectionException("the database calls itself \"" + product
                         + "\": elections can be held on PostgreSQL, MariaDB, MySQL, H2 and SQLite");
         };
+    }
+
+    /** Chooses by the address, if it may be that of a file: to open it would make the file, or change it. */
+    static Optional<Dialect> ofFile(String jdbc) {
+        if (jdbc.startsWith("jdbc:sqlite:")) {
+            return Optional.of(SQLITE);
+        }
+        return jdbc.startsWith("jdbc:h2:") ? Optional.of(H2) : Optional.empty();
     }
 
     /** Returns an expression for the database's clock. */

@@ -43,10 +43,11 @@ final class PresenceSchedule {
                 .toList();
     }
 
-    /** Returns those already known that are due to give a sign. */
+    /** Returns those already known that are due to give a sign, a group of them at most. */
     List<Claim> due(long nowNanos) {
         return signs.values().stream()
                 .filter(sign -> nowNanos - sign.nextNanos >= 0)
+                .limit(BatchExecutor.LARGEST_GROUP)
                 .map(Sign::claim)
                 .toList();
     }
@@ -58,8 +59,13 @@ final class PresenceSchedule {
     }
 
     /** It has left: no further sign is given, and its release should strike it off the list. */
-    void leave(Claim claim, long nowNanos) {
+    void leave(Claim claim) {
         signs.remove(Entry.of(claim));
+    }
+
+    /** It has left, and its release has failed: it is to be struck off later. */
+    void unreleased(Claim claim, long nowNanos) {
+        leave(claim);
         departed.put(Entry.of(claim), new Departure(claim, nowNanos, nowNanos + FIRST_PAUSE_NANOS, FIRST_PAUSE_NANOS));
     }
 
@@ -69,10 +75,14 @@ final class PresenceSchedule {
         departed.remove(Entry.of(claim));
     }
 
-    /** Returns those who have left, and should have been struck off by now. They are due again later. */
+    /**
+     * Returns those who have left, and should have been struck off by now, a group of them at most. They are due again
+     * later.
+     */
     List<Claim> departed(long nowNanos) {
         var due = departed.values().stream()
                 .filter(one -> nowNanos - one.dueNanos >= 0)
+                .limit(BatchExecutor.LARGEST_GROUP)
                 .toList();
         for (var one : due) {
             var twice = Math.min(2 * one.pauseNanos, LONGEST_PAUSE_NANOS);

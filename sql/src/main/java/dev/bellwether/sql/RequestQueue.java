@@ -85,6 +85,7 @@ final class RequestQueue {
             }
             var now = System.nanoTime();
             for (var oldest = queue.peek(); oldest != null && oldest.isStale(now); oldest = queue.peek()) {
+                executor.unsent(oldest.request()); // while no later claim can be served
                 stale.add(queue.remove()); // so that what piles up while the executor is held up is bounded by patience
             }
             queue.add(new Queued(request, now));
@@ -92,7 +93,7 @@ final class RequestQueue {
         } finally {
             lock.unlock();
         }
-        stale.forEach(executor::tooLate);
+        stale.forEach(queued -> queued.request().answer().completeExceptionally(executor.tooLate(queued.request())));
         return request.answer();
     }
 

@@ -365,9 +365,16 @@ class SeatTable {
 
     /** Lists these candidates no more. */
     void strike(Connection connection, Collection<Claim> claims) throws SQLException {
-        for (var claim : claims) {
-            update(connection, STRIKE, claim.election(), claim.candidate());
-        }
+        transact(connection, () -> {
+            try (var statement = prepare(connection, STRIKE)) {
+                for (var claim : claims) {
+                    statement.setString(1, claim.election());
+                    statement.setString(2, claim.candidate());
+                    statement.addBatch();
+                }
+                statement.executeBatch();
+            }
+        });
     }
 
     /** Forgets candidates who gave no sign for their presence. */

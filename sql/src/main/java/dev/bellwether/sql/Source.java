@@ -68,6 +68,9 @@ final class Source {
     private static final Pattern HOSTS = Pattern.compile(
             "(?s)(?<driver>jdbc:(?:postgresql|mariadb|mysql):)(?:[a-z-]+:)?//(?<hosts>[^/?]+)(?<rest>.*)");
 
+    /** Anything else in place of a node is part of a form that not all drivers know, or of a password. */
+    private static final Pattern NODE = Pattern.compile("(?:[^\\[\\]():]+|\\[[^\\[\\]]+])(?::\\d+)?");
+
     private final Opener opener;
     private final Duration startPatience;
     private final boolean ours;
@@ -155,15 +158,17 @@ final class Source {
 
     private static List<Node> nodes(String jdbc, Properties properties) {
         var address = HOSTS.matcher(jdbc);
-        if (!address.matches()
-                || !address.group("hosts").contains(",")
-                || address.group("hosts").contains("(")) {
+        if (!address.matches() || !address.group("hosts").contains(",")) {
             return List.of();
         }
         var rest = address.group("rest").replaceAll("(?i)(?<=[?&])(targetServerType|loadBalanceHosts)=[^&]*&?", "");
-        return Arrays.stream(address.group("hosts").split(","))
-                .map(host -> new Node(host, address.group("driver") + "//" + host + rest, properties))
+        var nodes = Arrays.stream(address.group("hosts").split(","))
+                .map(host -> new Node(
+                        host.substring(host.lastIndexOf('@') + 1), // what is before may be a password
+                        address.group("driver") + "//" + host + rest,
+                        properties))
                 .toList();
+        return nodes.stream().allMatch(node -> NODE.matcher(node.name).matches()) ? nodes : List.of();
     }
 
     /** Returns the servers that the address names, if it names several. */

@@ -44,7 +44,7 @@ final class SqlConnection {
 
     /**
      * Does it, and waits for no answer longer than this. A connection of ours on which anything failed is not used
-     * again; a borrowed one is given back as it came.
+     * again, unless the server has only refused a statement; a borrowed one is given back as it came.
      */
     <T> T use(Duration patience, Work<T> work) throws SQLException {
         var connection = current;
@@ -61,6 +61,9 @@ final class SqlConnection {
                     isLimited && LockLimit.isEnough(patience) ? connection : LockLimit.on(connection, patience));
             whole = true;
             return value;
+        } catch (SQLException e) {
+            whole = SqlErrors.isOfOneStatement(e) && isAsBefore(connection, e);
+            throw e;
         } finally {
             if (!source.isOurs()) {
                 putBack(connection, before, committed);
@@ -68,6 +71,18 @@ final class SqlConnection {
             } else if (!whole) {
                 drop(connection);
             }
+        }
+    }
+
+    /** Whether no transaction is left open, as far as the driver knows. */
+    private static boolean isAsBefore(Connection connection, SQLException failed) {
+        try {
+            return failed.getSuppressed().length == 0 // as there is of an undoing that has failed
+                    && !connection.isClosed()
+                    && connection.getAutoCommit();
+        } catch (SQLException e) {
+            failed.addSuppressed(e);
+            return false;
         }
     }
 

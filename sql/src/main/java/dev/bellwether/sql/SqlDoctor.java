@@ -54,7 +54,7 @@ final class SqlDoctor {
                 dialect == Dialect.POSTGRESQL ? Pooler.of(connection, source, patience()) : Pooler.NONE);
         checkup.vacancies(candidacy);
         checkup.clock();
-        checkup.clocks(source.nodes(), candidacy.standDownBudget());
+        checkup.clocks(source, candidacy.standDownBudget());
         switch (checkup.dialect) {
             case POSTGRESQL -> checkup.postgres();
             case MARIADB -> checkup.mariadb();
@@ -111,7 +111,8 @@ final class SqlDoctor {
     }
 
     /** The clock of each node that may take over, where the address names them. */
-    private void clocks(List<Source.Node> nodes, Duration margin) {
+    private void clocks(Source source, Duration margin) {
+        var nodes = source.nodes();
         if (nodes.size() < 2) {
             return;
         }
@@ -144,7 +145,7 @@ final class SqlDoctor {
         } else if (!silent.isEmpty()) {
             findings.add(warning(
                     CLOCKS,
-                    "the clock of " + String.join(", ", silent)
+                    "the clock of " + source.redact(String.join(", ", silent))
                             + " could not be asked: after a fail-over to a node whose clock is"
                             + " ahead by more than the stand-down budget, two may lead",
                     "ask again when all nodes answer"));
@@ -244,11 +245,11 @@ final class SqlDoctor {
         } else {
             findings.add(ok(DURABILITY, "commits are on disk before they count"));
         }
-        findings.add(replication(this::variable));
+        findings.add(replication(this::variable, this::status));
     }
 
-    /** Judges how a MariaDB or MySQL with these variables replicates. */
-    static Finding replication(Function<String, Optional<String>> variable) {
+    /** Judges how a MariaDB or MySQL with these variables, in this status, replicates. */
+    static Finding replication(Function<String, Optional<String>> variable, Function<String, Optional<String>> status) {
         if (variable.apply("wsrep_on").filter("ON"::equals).isPresent()) {
             return error(
                     REPLICATION,
@@ -312,6 +313,29 @@ final class SqlDoctor {
                             + " ms without a replica commits no longer wait for one: a fail-over then loses the last"
                             + " commits, so that two may lead for a lease, and tokens fall",
                     "set rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) to an hour or more");
+        }
+        if (variable.apply("rpl_semi_sync_master_wait_no_slave")
+                .or(() -> variable.apply("rpl_semi_sync_source_wait_for_no_replica"))
+                .filter("OFF"::equals)
+                .isPresent()) {
+            return warning(
+                    REPLICATION,
+                    "semi-synchronous, but while too few replicas are connected commits do not wait for one: a"
+                            + " fail-over then loses the last commits, so that two may lead for a lease, and tokens"
+                            + " fall",
+                    "set rpl_semi_sync_master_wait_no_slave (MySQL: rpl_semi_sync_source_wait_for_no_replica) = ON");
+        }
+        if (status.apply("Rpl_semi_sync_master_status")
+                .or(() -> status.apply("Rpl_semi_sync_source_status"))
+                .filter("OFF"::equals)
+                .isPresent()) {
+            return warning(
+                    REPLICATION,
+                    "semi-synchronous, but it is off at present (Rpl_semi_sync_master_status, MySQL:"
+                            + " Rpl_semi_sync_source_status): commits do not wait for a replica, and a fail-over loses"
+                            + " the last of them, so that two may lead for a lease, and tokens fall",
+                    "see why in the server's log, and connect a replica with rpl_semi_sync_slave_enabled (MySQL:"
+                            + " rpl_semi_sync_replica_enabled) = ON");
         }
         return ok(REPLICATION, "semi-synchronous, and visible only when a replica has it");
     }
@@ -380,6 +404,15 @@ final class SqlDoctor {
             });
         } catch (SQLException unknown) {
             return Optional.empty(); // to this kind of server
+        }
+    }
+
+    private Optional<String> status(String name) {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SHOW GLOBAL STATUS LIKE '" + name + "'")) {
+            return result.next() ? Optional.of(result.getString(2)) : Optional.empty();
+        } catch (SQLException unknown) {
+            return Optional.empty();
         }
     }
 

@@ -24,6 +24,7 @@ final class SqlErrors {
     private static final int MARIADB_DATABASE_DENIED = 1044;
     private static final int MARIADB_NO_DATABASE = 1049;
     private static final int MARIADB_LOCK_WAIT = 1205;
+    private static final int MARIADB_DEADLOCK = 1213;
 
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,253}");
 
@@ -131,6 +132,30 @@ final class SqlErrors {
     /** Returns whether MariaDB or MySQL has ended the wait for a lock. */
     static boolean isLockWait(SQLException e) {
         return e.getErrorCode() == MARIADB_LOCK_WAIT;
+    }
+
+    /** Returns whether the server has undone the transaction, so that others can go on. */
+    static boolean isUndone(SQLException e) {
+        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        return e.getErrorCode() == MARIADB_DEADLOCK
+                || state.equals("40P01")
+                || (state.equals("40001") && !isLockWait(e)); // as Connector/J calls that, too
+    }
+
+    /** Returns whether PostgreSQL had ended the session, which was idle for too long, before it saw the statement. */
+    static boolean isOfIdleSession(SQLException e) {
+        return "57P05".equals(e.getSQLState());
+    }
+
+    /** Returns whether the server has refused one statement, and its session is as good as before. */
+    static boolean isOfOneStatement(SQLException e) {
+        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        return !isTimeout(e)
+                && (e instanceof SeatTable.LockedRow
+                        || isOfOneRow(e)
+                        || isLockWait(e)
+                        || isUndone(e)
+                        || state.equals("55P03"));
     }
 
     /** Returns whether the driver has given up to wait for an answer. */

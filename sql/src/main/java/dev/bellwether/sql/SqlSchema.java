@@ -11,10 +11,14 @@ public final class SqlSchema {
 
     /**
      * Returns the statements, each ended by a semicolon, that create the tables which this URI's settings name.
-     * Connects to find out what kind of database it is; changes nothing.
+     * Asks a server what kind of database it is, and opens no file; changes nothing.
      */
     public static String ddl(ConnectUri uri) {
-        return ddl(Source.of(uri), SqlProvider.config(uri));
+        var source = Source.of(uri);
+        var config = SqlProvider.config(uri);
+        return Dialect.ofFile(Source.jdbc(uri.expanded()))
+                .map(dialect -> ddl(dialect, config))
+                .orElseGet(() -> ddl(source, config));
     }
 
     /** Returns the statements, each ended by a semicolon, that create the tables on this kind of database. */
@@ -25,14 +29,17 @@ public final class SqlSchema {
     private static String ddl(Source source, SqlConfig config) {
         var session = new SqlConnection(source);
         try {
-            var dialect = session.use(source.startPatience(), Dialect::of);
-            return dialect.ddl().stream()
-                    .map(sql -> dialect.fill(sql, config) + ";\n")
-                    .collect(Collectors.joining());
+            return ddl(session.use(source.startPatience(), Dialect::of), config);
         } catch (SQLException e) {
             throw new SqlErrors(source, config).atStart(e);
         } finally {
             session.close();
         }
+    }
+
+    private static String ddl(Dialect dialect, SqlConfig config) {
+        return dialect.ddl().stream()
+                .map(sql -> dialect.fill(sql, config) + ";\n")
+                .collect(Collectors.joining());
     }
 }

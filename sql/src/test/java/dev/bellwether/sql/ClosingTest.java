@@ -16,8 +16,10 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.nio.file.Path;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -114,7 +116,9 @@ class ClosingTest {
     @ParameterizedTest
     @MethodSource("databases")
     void anOrderWaitsForALockedRow(String uri) throws Exception {
-        try (var store = (LeaseStore) ConnectUri.parse(uri).connect()) {
+        var isPostgres = uri.startsWith("jdbc:postgresql:");
+        try (var store = (LeaseStore) ConnectUri.parse(uri + (isPostgres ? "&ApplicationName=" + election : ""))
+                .connect()) {
             assertThat(granted(store.acquire(claim(election, "c", LEASE)))).isTrue();
             try (var locking = DriverManager.getConnection(uri);
                     var statement = locking.createStatement()) {
@@ -126,7 +130,14 @@ class ClosingTest {
                             "SELECT 1 FROM bellwether_election WHERE election = '" + election + "' FOR UPDATE");
                 }
                 var ended = store.order(election, Order.END).toCompletableFuture();
-                Eventually.throughout("it waits", Duration.ofSeconds(2), () -> !ended.isDone());
+                var sessions = new HashSet<Integer>();
+                Eventually.throughout("it waits", Duration.ofSeconds(2), () -> {
+                    if (isPostgres) {
+                        sessions.addAll(sessions(uri));
+                    }
+                    return !ended.isDone();
+                });
+                assertThat(sessions).hasSize(isPostgres ? 1 : 0);
                 if (uri.startsWith("jdbc:sqlite:")) {
                     statement.execute("ROLLBACK");
                 } else {
@@ -149,6 +160,21 @@ class ClosingTest {
                             .get(0)))
                     .isTrue();
             assertThat(granted(store.release(claim))).isTrue();
+        }
+    }
+
+    private List<Integer> sessions(String uri) {
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(
+                        "SELECT pid FROM pg_stat_activity WHERE application_name = '" + election + "'")) {
+            var sessions = new ArrayList<Integer>();
+            while (result.next()) {
+                sessions.add(result.getInt(1));
+            }
+            return sessions;
+        } catch (SQLException e) {
+            throw new AssertionError(e);
         }
     }
 

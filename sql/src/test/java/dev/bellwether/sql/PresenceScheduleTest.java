@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.spi.Claim;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** When signs are given of whom, on a clock that is wound by hand. */
@@ -18,7 +20,7 @@ class PresenceScheduleTest {
 
     @Test
     void whoHasLeftGivesNoSignThoughItsClaimIsServedLate() {
-        schedule.leave(CLAIM, 0);
+        schedule.leave(CLAIM);
         assertThat(schedule.due(List.of(CLAIM), 0)).containsExactly(CLAIM); // it waited behind something else
         schedule.next(CLAIM, HOUR);
         schedule.struck(CLAIM); // by its release
@@ -30,12 +32,37 @@ class PresenceScheduleTest {
 
     @Test
     void whoLeftIsStruckOffLaterIfItsReleaseFails() {
-        schedule.leave(CLAIM, 0);
+        schedule.leave(CLAIM);
         schedule.next(CLAIM, HOUR);
-        schedule.leave(CLAIM, 1); // its release has failed
+        schedule.unreleased(CLAIM, 1);
 
         assertThat(schedule.due(2 * HOUR)).isEmpty();
         assertThat(schedule.departed(2 * HOUR)).containsExactly(CLAIM);
+    }
+
+    @Test
+    void whoIsDueIsDueInGroups() {
+        var many = 2 * BatchExecutor.LARGEST_GROUP + 1;
+        var claims = IntStream.range(0, many)
+                .mapToObj(
+                        i -> new Claim("e" + i, "ann", "n", Duration.ofSeconds(5), Duration.ofSeconds(5), 0, Map.of()))
+                .toList();
+        claims.forEach(claim -> schedule.next(claim, 0));
+        var signed = new HashSet<Claim>();
+        for (var due = schedule.due(1); !due.isEmpty(); due = schedule.due(1)) {
+            assertThat(due).hasSizeLessThanOrEqualTo(BatchExecutor.LARGEST_GROUP);
+            due.forEach(claim -> schedule.next(claim, HOUR));
+            signed.addAll(due);
+        }
+        assertThat(signed).hasSize(many);
+
+        claims.forEach(claim -> schedule.unreleased(claim, 0));
+        var struck = new HashSet<Claim>();
+        for (var due = schedule.departed(HOUR); !due.isEmpty(); due = schedule.departed(HOUR)) {
+            assertThat(due).hasSizeLessThanOrEqualTo(BatchExecutor.LARGEST_GROUP);
+            struck.addAll(due);
+        }
+        assertThat(struck).hasSize(many);
     }
 
     @Test

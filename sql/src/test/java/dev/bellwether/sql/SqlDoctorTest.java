@@ -16,7 +16,9 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.UUID;
@@ -24,7 +26,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.postgresql.replication.LogSequenceNumber;
 
@@ -155,7 +159,12 @@ class SqlDoctorTest {
                 assertThat(forAWhile.says()).contains("after 10000 ms without a replica");
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 4294967295");
                 assertThat(only(find(server.uri()), "replication").level()).isEqualTo(Finding.Level.OK);
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_wait_no_slave = 0");
+                var withReplicas = only(find(server.uri()), "replication");
+                assertThat(withReplicas.level()).isEqualTo(Finding.Level.WARNING);
+                assertThat(withReplicas.says()).contains("too few replicas", "two may lead");
             } finally {
+                execute(connection, "SET GLOBAL rpl_semi_sync_master_wait_no_slave = 1");
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_enabled = 0");
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT");
                 execute(connection, "SET GLOBAL rpl_semi_sync_master_timeout = 10000");
@@ -203,10 +212,31 @@ class SqlDoctorTest {
 
     @Test
     void galeraIsAnError() {
-        var found =
-                SqlDoctor.replication(name -> name.equals("wsrep_on") ? Optional.of("ON") : Optional.<String>empty());
+        var found = replication(Map.of("wsrep_on", "ON"));
         assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
         assertThat(found.says()).contains("Galera", "two may lead");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"master,wait_no_slave", "source,wait_for_no_replica"})
+    void semiSynchronousReplicationThatIsOffAtPresentIsAWarning(String primary, String wait) {
+        var variables = new HashMap<>(Map.of(
+                "rpl_semi_sync_" + primary + "_enabled", "ON",
+                "rpl_semi_sync_" + primary + "_wait_point", "AFTER_SYNC",
+                "rpl_semi_sync_" + primary + "_timeout", "4294967295",
+                "rpl_semi_sync_" + primary + "_" + wait, "ON",
+                "Rpl_semi_sync_" + primary + "_status", "ON"));
+        assertThat(replication(variables).level()).isEqualTo(Finding.Level.OK);
+        variables.put("Rpl_semi_sync_" + primary + "_status", "OFF");
+        assertThat(replication(variables).level()).isEqualTo(Finding.Level.WARNING);
+        assertThat(replication(variables).says()).contains("off at present", "two may lead");
+        variables.put("rpl_semi_sync_" + primary + "_" + wait, "OFF");
+        assertThat(replication(variables).says()).contains("too few replicas", "two may lead");
+    }
+
+    private static Finding replication(Map<String, String> variables) {
+        return SqlDoctor.replication(
+                name -> Optional.ofNullable(variables.get(name)), name -> Optional.ofNullable(variables.get(name)));
     }
 
     @Test
@@ -227,6 +257,28 @@ class SqlDoctorTest {
             assertThat(silent.says()).contains("127.0.0.1:" + other.port());
             other.startAgain();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:mysql://sandy:secret@h1:1111,sandy:secret@h2:2222/db",
+                "jdbc:mysql://sandy:secret@[h1:1111,h2:2222]/db",
+                "jdbc:mysql://sandy:sec,ret@h1:1111,h2:2222/db",
+                "jdbc:mysql://[sandy:secret@h1:1111,h2:2222]/db"
+            })
+    void namesOfNodesHoldNoPassword(String uri) {
+        assertThat(Source.of(ConnectUri.parse(uri)).nodes())
+                .extracting(Source.Node::name)
+                .noneMatch(name -> name.contains("sec") || name.contains("ret"));
+    }
+
+    @Test
+    void nodesAreNamedByHostAndPort() {
+        assertThat(Source.of(ConnectUri.parse("jdbc:mysql://sandy:secret@h1:1111,sandy:secret@[::1]:2222/db"))
+                        .nodes())
+                .extracting(Source.Node::name)
+                .containsExactly("h1:1111", "[::1]:2222");
     }
 
     @Test

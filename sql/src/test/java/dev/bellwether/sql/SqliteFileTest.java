@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import java.nio.file.Path;
 import java.sql.DriverManager;
@@ -79,12 +80,26 @@ class SqliteFileTest {
     @Test
     void whatWasCommittedSurvivesTheLossOfPower() throws Exception {
         Elections.connect(uri()).close();
-        try (var connection =
-                        Source.of(dev.bellwether.spi.ConnectUri.parse(uri())).open(PATIENCE);
+        try (var connection = Source.of(ConnectUri.parse(uri())).open(PATIENCE);
                 var statement = connection.createStatement()) {
             assertThat(pragma(statement, "journal_mode")).isEqualTo("wal");
             assertThat(pragma(statement, "synchronous")).isEqualTo("2"); // FULL
         }
+    }
+
+    @Test
+    void printingTheTablesMakesNoFileAndChangesNone() throws Exception {
+        assertThat(SqlSchema.ddl(ConnectUri.parse(uri()))).contains("bellwether_election");
+        assertThat(folder).isEmptyDirectory();
+        try (var connection = DriverManager.getConnection(uri());
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE ledger (id integer)");
+            SqlSchema.ddl(ConnectUri.parse(uri()));
+            assertThat(pragma(statement, "journal_mode")).isEqualTo("delete");
+        }
+        assertThat(SqlSchema.ddl(ConnectUri.parse("jdbc:h2:" + folder.resolve("h2"))))
+                .contains("bellwether_election");
+        assertThat(folder).isDirectoryNotContaining("glob:**h2*");
     }
 
     private static String pragma(java.sql.Statement statement, String name) throws Exception {

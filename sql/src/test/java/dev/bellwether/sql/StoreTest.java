@@ -15,8 +15,10 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import dev.bellwether.testkit.Eventually;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -40,7 +42,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What the store answers on each database, without a lease seat over it.
@@ -64,6 +68,11 @@ class StoreTest {
 
     @SuppressWarnings("NullAway.Init")
     private String uri;
+
+    /** Before a connection is lent. */
+    private volatile Runnable beforeUse = () -> {};
+
+    private final AtomicInteger undoneCommits = new AtomicInteger();
 
     static Stream<String> databases() {
         return Stream.of(
@@ -270,6 +279,156 @@ class StoreTest {
                 throw new AssertionError(e);
             }
         });
+    }
+
+    /** The release was too late at the same time as the claim behind it was served. */
+    @Test
+    void oneThatClaimedAgainBehindAReleaseThatWasTooLateStaysListed() throws Exception {
+        var lease = Duration.ofSeconds(1);
+        var gate = new CompletableFuture<Boolean>();
+        openLent("jdbc:h2:mem:" + election + ";DB_CLOSE_DELAY=-1");
+        var reading = heldUp(gate);
+        var left = System.nanoTime();
+        var released = store.release(new Claim(election, "one", "n", lease, LEASE, 0, Map.of()));
+        var again = store.acquire(claim("one"));
+        awaitSince(left, lease);
+        gate.complete(true);
+        join(reading);
+        assertThat(released.toCompletableFuture()).failsWithin(PATIENCE);
+        assertThat(join(again).granted()).isTrue();
+        Eventually.throughout("it is listed", Duration.ofSeconds(2), () -> listedRows() == 1);
+    }
+
+    @Test
+    void aRenewalDoesNotWaitUntilAllWhoHaveLeftAreStruckOff() throws Exception {
+        var lease = Duration.ofSeconds(1);
+        var gates = List.of(new CompletableFuture<Boolean>(), new CompletableFuture<Boolean>());
+        openLent("jdbc:h2:mem:" + election + ";DB_CLOSE_DELAY=-1");
+        var kept = new Claim("kept-" + election, "one", "n", LEASE, LEASE, 0, Map.of());
+        assertThat(acquire(kept).granted()).isTrue();
+        var many = RequestQueue.LARGEST_BATCH; // so that the second reading comes after them
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement()) {
+            statement.execute("INSERT INTO bellwether_election_candidate"
+                    + " (election, candidate, priority, metadata, until_at)"
+                    + " SELECT '" + election + "', 'c' || x, 0, '', 9000000000000000000"
+                    + " FROM system_range(1, " + many + ")");
+        }
+        var reading = heldUp(gates.get(0));
+        var left = System.nanoTime();
+        var released = IntStream.rangeClosed(1, many)
+                .mapToObj(i -> store.release(new Claim(election, "c" + i, "n", lease, LEASE, 0, Map.of())))
+                .toList();
+        beforeUse = gates.get(1)::join;
+        var readingOn = store.read(election);
+        awaitSince(left, lease);
+        gates.get(0).complete(true);
+        join(reading);
+        released.forEach(one -> assertThat(one.toCompletableFuture()).failsWithin(PATIENCE));
+        awaitSince(System.nanoTime(), Duration.ofMillis(1_500)); // until all are to be struck off
+        var leftThen = store.renew(List.of(new Lease(kept, 1, LEASE))).get(0).thenApply(renewed -> listedRows());
+        gates.get(1).complete(true);
+        join(readingOn);
+        assertThat(join(leftThen)).as("those who wait still").isPositive();
+        Eventually.eventually("all are struck off", PATIENCE, () -> listedRows() == 0);
+    }
+
+    /** As in a deadlock. What is asked next is served whatever becomes of it. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void whatTheServerHasUndoneForTheSakeOfOthersIsTriedOnceMore(int times) {
+        var gate = new CompletableFuture<Boolean>();
+        openLent("jdbc:h2:mem:" + election + ";DB_CLOSE_DELAY=-1");
+        var reading = heldUp(gate);
+        var claimed = store.acquire(claim("one"));
+        var readingOn = store.read(election);
+        undoneCommits.set(times);
+        gate.complete(true);
+        join(reading);
+        if (times == 1) {
+            assertThat(join(claimed).granted()).isTrue();
+        } else {
+            assertThat(claimed.toCompletableFuture())
+                    .failsWithin(PATIENCE)
+                    .withThrowableThat()
+                    .withMessageContaining("undid twice what was asked");
+        }
+        assertThat(join(readingOn).holder().isPresent()).isEqualTo(times == 1);
+    }
+
+    /** A standby asks once a lease or less often, and must not lose the first try at a seat that was vacated. */
+    @Test
+    void aSessionThatTheServerEndedWhileItWasIdleCostsNoRequest() throws Exception {
+        var server = PostgresServer.shared();
+        open(server.uri() + "&ApplicationName=" + election + "&options=-c%20idle_session_timeout=1s");
+        assertThat(read().holder()).isEmpty();
+        try (var looks = server.connect();
+                var statement = looks.createStatement()) {
+            Eventually.eventually("no session is left", PATIENCE, () -> {
+                try (var result = statement.executeQuery(
+                        "SELECT 1 FROM pg_stat_activity WHERE application_name = '" + election + "'")) {
+                    return !result.next();
+                } catch (SQLException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+        assertThat(acquire(claim("one")).granted()).isTrue();
+    }
+
+    /** It claims on both sides of the seat that another claims, whose place in the index is between them. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void claimsThatADeadlockHasUndoneAreTriedOnceMore(Kind kind) throws Exception {
+        var server = MysqlFamilyServer.shared(kind);
+        openLent(server.uri());
+        for (var i = 1; i <= 3; i++) {
+            var former = claim(election + i, "former", LEASE);
+            assertThat(acquire(former).granted()).isTrue();
+            assertThat(join(store.release(former)).granted()).isTrue();
+        }
+        try (var other = server.connect();
+                var statement = other.createStatement();
+                var looks = server.connect()) {
+            other.setAutoCommit(false);
+            for (var i = 0; i < 100; i++) { // so that the server undoes the transaction of the store, which did less
+                statement.execute("INSERT INTO bellwether_election_candidate"
+                        + " (election, candidate, priority, metadata, until_at) VALUES ('zz-" + election + "', 'c" + i
+                        + "', 0, '', 9000000000000000000)");
+            }
+            statement
+                    .executeQuery("SELECT 1 FROM bellwether_election FORCE INDEX (bellwether_token) WHERE election = '"
+                            + election + "2' FOR UPDATE")
+                    .close();
+            var gate = new CompletableFuture<Boolean>();
+            var reading = heldUp(gate);
+            var first = store.acquire(claim(election + 1, "one", LEASE)).toCompletableFuture();
+            var third = store.acquire(claim(election + 3, "one", LEASE));
+            var readingOn = store.read(election);
+            gate.complete(true);
+            join(reading);
+            Eventually.eventually("it waits", PATIENCE, () -> first.isDone() || waits(looks));
+            statement.execute("UPDATE bellwether_election SET token = token + 1 WHERE election = '" + election + "2'");
+            other.rollback();
+            assertThat(granted(third)).isTrue();
+            assertThat(join(readingOn).holder()).isEmpty();
+            assertThat(first.handle((answer, error) -> error == null ? "" : error.getMessage())
+                            .join())
+                    .as("unless this machine was busy for a second")
+                    .matches("|another transaction has locked .*");
+        }
+    }
+
+    private boolean waits(Connection looks) {
+        try (var statement = looks.createStatement();
+                var result = statement.executeQuery("SELECT 1 FROM information_schema.innodb_trx"
+                        + " WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%" + election + "1%'")) {
+            return result.next();
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @ParameterizedTest
@@ -616,6 +775,61 @@ class StoreTest {
     }
 
     // ---------------------------------------------------------------- small things
+
+    /** Over connections that are lent, each {@link #beforeUse}. */
+    private void openLent(String database) {
+        uri = database;
+        var lends = (DataSource) Proxy.newProxyInstance(
+                StoreTest.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    if (!method.getName().equals("getConnection")) {
+                        return null;
+                    }
+                    beforeUse.run();
+                    return undone(DriverManager.getConnection(database));
+                });
+        store = SqlLeaseStore.open(
+                Source.of(lends), SqlConfig.builder().presence(LEASE).build());
+    }
+
+    /** Returns a reading that holds up what comes next, so that it is served at once. */
+    private CompletionStage<View> heldUp(CompletableFuture<Boolean> gate) {
+        var reads = new CompletableFuture<Boolean>();
+        beforeUse = () -> {
+            reads.complete(true);
+            gate.join();
+        };
+        var reading = store.read(election);
+        join(reads);
+        return reading;
+    }
+
+    /** Undoes some transactions instead of committing them. */
+    private Connection undone(Connection connection) {
+        return (Connection) Proxy.newProxyInstance(
+                StoreTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit") && undoneCommits.getAndDecrement() > 0) {
+                        connection.rollback();
+                        throw new SQLException("deadlock", "40001");
+                    }
+                    try {
+                        return method.invoke(connection, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    private static void awaitSince(long nanos, Duration time) {
+        Eventually.eventually("it is late", PATIENCE, () -> System.nanoTime() - nanos > time.toNanos());
+    }
+
+    private long listedRows() {
+        try {
+            return number("SELECT count(*) FROM bellwether_election_candidate WHERE election = ?");
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
 
     private Claim claim(String candidate) {
         return claim(candidate, Claim.ANY_ERA);
