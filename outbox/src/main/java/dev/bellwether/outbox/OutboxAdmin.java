@@ -71,9 +71,10 @@ public final class OutboxAdmin {
     }
 
     /**
-     * How a shard stands, as its last leader wrote it down, every second.
+     * How a shard stands, as its last leader wrote it down, every second. If nobody has led it, it has stood so since
+     * the outbox was divided so, and {@code epoch} is 0.
      *
-     * @param relay who that was
+     * @param relay who that was; empty if nobody has led it
      * @param seen when it did so last
      * @param silent for how long it has not, by the database's clock: while somebody publishes the shard, a second or
      *     two
@@ -90,12 +91,16 @@ public final class OutboxAdmin {
             long published) {
         private static final Duration LONG = Duration.ofMinutes(1);
 
+        static ShardState notLed(int shard, ShardState whole) {
+            return new ShardState(shard, "", 0, whole.since, whole.seen, whole.silent, 0, 0);
+        }
+
         /**
          * Returns whether somebody serves the shard: its leader has written within the last minute. Otherwise nobody
          * leads, or the one who does cannot begin, or a record has halted it for longer than that.
          */
         public boolean isServed() {
-            return silent.compareTo(LONG) <= 0;
+            return epoch > 0 && silent.compareTo(LONG) <= 0;
         }
     }
 
@@ -129,7 +134,7 @@ public final class OutboxAdmin {
     /** Returns how the outbox stands. */
     public State state() throws SQLException {
         try (var connection = connect()) {
-            return state(connection, table, Long.MIN_VALUE, COUNTED);
+            return state(connection, store(connection, table), Long.MIN_VALUE, COUNTED);
         }
     }
 
@@ -146,16 +151,8 @@ public final class OutboxAdmin {
     }
 
     static State quickState(Connection connection, OutboxTable table) throws SQLException {
-        var low = Long.MIN_VALUE;
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        "SELECT min(low) FROM " + table.relay() + " WHERE shard > " + Store.WHOLE)) {
-            if (result.next()) {
-                var lowest = result.getLong(1);
-                low = result.wasNull() ? low : lowest;
-            }
-        }
-        return state(connection, table, low, COUNTED_QUICKLY);
+        var store = store(connection, table);
+        return state(connection, store, Store.number(connection, store.low()), COUNTED_QUICKLY);
     }
 
     /** Returns what serves the table in the form that it has. */
@@ -163,8 +160,8 @@ public final class OutboxAdmin {
         return Store.of(connection, table).asFound(connection);
     }
 
-    private static State state(Connection connection, OutboxTable table, long low, long most) throws SQLException {
-        var store = store(connection, table);
+    private static State state(Connection connection, Store store, long low, long most) throws SQLException {
+        var table = store.table;
         var counted = store.backlog(connection, low, most);
         var exact = counted.rows() <= most;
         var backlog = exact ? counted.rows() : Math.max(counted.rows(), store.estimate(connection));
@@ -183,11 +180,11 @@ public final class OutboxAdmin {
     private static List<ShardState> shards(Connection connection, Store store) throws SQLException {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT shard, relay, epoch, " + store.millis("since") + ", "
-                        + store.millis("seen") + ", " + store.silentMillis() + ", rate, sent FROM "
-                        + store.table.relay() + " WHERE shard > " + Store.WHOLE + " ORDER BY shard")) {
-            var shards = new ArrayList<ShardState>();
+                        + store.millis("seen") + ", " + store.silentMillis() + ", rate, sent, shards FROM "
+                        + store.table.relay() + " ORDER BY shard")) {
+            var shards = new TreeMap<Integer, ShardState>();
             while (result.next()) {
-                shards.add(new ShardState(
+                var row = new ShardState(
                         result.getInt(1),
                         result.getString(2),
                         result.getLong(3),
@@ -195,9 +192,16 @@ public final class OutboxAdmin {
                         Instant.ofEpochMilli(result.getLong(5)),
                         Duration.ofMillis(Math.max(0, result.getLong(6))),
                         result.getDouble(7),
-                        result.getLong(8)));
+                        result.getLong(8));
+                if (row.shard() == Store.WHOLE) { // comes first, and tells how many there are
+                    for (var shard = 0; shard < result.getInt(9); shard++) {
+                        shards.put(shard, ShardState.notLed(shard, row));
+                    }
+                } else {
+                    shards.put(row.shard(), row);
+                }
             }
-            return shards;
+            return List.copyOf(shards.values());
         }
     }
 
@@ -241,8 +245,9 @@ public final class OutboxAdmin {
     public List<ParkedRecord> parked(int most) throws SQLException {
         try (var connection = connect();
                 var query = connection.prepareStatement("SELECT id, event_id, topic, "
-                        + Store.of(connection, table).millis("parked") + ", reason FROM " + table.parked()
-                        + " ORDER BY id LIMIT ?")) {
+                                + Store.of(connection, table).millis("parked") + ", reason FROM "
+                                + table.parked()
+                                + " ORDER BY id LIMIT ?")) {
             query.setInt(1, most);
             try (var result = query.executeQuery()) {
                 var parked = new ArrayList<ParkedRecord>();
@@ -319,9 +324,10 @@ public final class OutboxAdmin {
     public void divide(String name, int shards, Map<String, Object> kafka) throws SQLException {
         var config = RelayConfig.named(name).shards(shards).build();
         change(name, connection -> {
-            try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
+            try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?,"
+                    + " seen = CASE WHEN shard = " + Store.WHOLE + " THEN CURRENT_TIMESTAMP ELSE seen END")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = Store.number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
+                var low = Store.number(connection, store(connection, table).low());
                 var before = shards(connection, ofShards());
                 update.setInt(1, shards);
                 update.setLong(2, low);

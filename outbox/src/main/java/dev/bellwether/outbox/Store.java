@@ -244,6 +244,18 @@ abstract class Store {
     /** Inserts the row of a shard, or raises its epoch. */
     abstract Tenancy raise(Connection connection, Claim claim) throws SQLException;
 
+    /** Returns the mark of a shard that nobody has led: no row is before it. */
+    abstract long beginning();
+
+    /**
+     * Returns the query for the id up to which the shards together have dealt with all rows: with none, if nobody has
+     * led one of them.
+     */
+    final String low() {
+        return "SELECT CASE WHEN count(*) = max(shards) THEN min(low) ELSE " + beginning() + " END FROM "
+                + table.relay() + " WHERE shard > " + WHOLE;
+    }
+
     /** Returns who made a shard its own last. */
     final Optional<String> tenant(Connection connection, int shard) throws SQLException {
         try (var query = connection.prepareStatement("SELECT relay FROM " + table.relay() + " WHERE shard = ?")) {

@@ -147,6 +147,10 @@ public final class StatusCommand implements Callable<Integer> {
         }
     }
 
+    private static String nobody(ShardState shard) {
+        return shard.relay().isEmpty() ? "(nobody yet)" : "(nobody; last was " + shard.relay() + ")";
+    }
+
     private static LocalTime clock(ChronoUnit unit) {
         return LocalTime.now(ZoneId.systemDefault()).truncatedTo(unit);
     }
@@ -181,7 +185,7 @@ public final class StatusCommand implements Callable<Integer> {
             var served = shard.isServed();
             rows.add(List.of(
                     Integer.toString(shard.shard()),
-                    served ? shard.relay() : "(nobody; last was " + shard.relay() + ")",
+                    served ? shard.relay() : nobody(shard),
                     served ? Text.age(shard.since(), now) : "-",
                     Text.age(now.minus(shard.silent()), now) + " ago",
                     served ? Math.round(shard.ratePerSecond()) + "/s" : "-",
