@@ -224,6 +224,11 @@ public final class OutboxSchema {
         }
     }
 
+    /** Returns whether a statement failed because its table is missing, or for want of a right: until that is changed. */
+    static boolean isTableOrRightMissing(SQLException e) {
+        return MISSING.contains(String.valueOf(e.getSQLState())) || isRightMissing(e);
+    }
+
     private static boolean isRightMissing(SQLException e) {
         return NO_RIGHT.contains(String.valueOf(e.getSQLState()));
     }
