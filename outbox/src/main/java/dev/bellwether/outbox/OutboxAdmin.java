@@ -21,12 +21,18 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 
-/** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
+/**
+ * What an operator asks and orders. Thread-safe; a connection is borrowed for each call. What asks, and what requeues,
+ * waits for each answer as long as the network timeout of the connection says, or two minutes.
+ */
 public final class OutboxAdmin {
     private static final long COUNTED = 1_000_000;
     private static final long COUNTED_QUICKLY = 100_000;
     /** More than brokers are waited for. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
+
+    /** How long to wait for each answer of the database, unless its connections have a limit of their own. */
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private static final String NOT_FENCED = "the producers of the old shards could not be fenced: nothing was changed";
 
@@ -133,7 +139,8 @@ public final class OutboxAdmin {
 
     /** Returns how the outbox stands. */
     public State state() throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             return state(connection, store(connection, table), Long.MIN_VALUE, COUNTED);
         }
     }
@@ -145,8 +152,8 @@ public final class OutboxAdmin {
      * {@link RelayStats#strays} tells of.
      */
     public State quickState() throws SQLException {
-        try (var connection = connect()) {
-            return quickState(connection, table);
+        try (var lent = lend()) {
+            return quickState(lent.connection(), table);
         }
     }
 
@@ -216,7 +223,8 @@ public final class OutboxAdmin {
      * OutboxSchema#migrate} makes, or may not be read.
      */
     public List<BlockedRecord> blocked(int most) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             if (!OutboxSchema.mayBeRead(connection, table.blocked())) {
                 return List.of();
             }
@@ -243,9 +251,10 @@ public final class OutboxAdmin {
 
     /** Returns the parked records, the oldest first, at most so many. */
     public List<ParkedRecord> parked(int most) throws SQLException {
-        try (var connection = connect();
-                var query = connection.prepareStatement("SELECT id, event_id, topic, "
-                                + Store.of(connection, table).millis("parked") + ", reason FROM "
+        try (var lent = lend();
+                var query = lent.connection()
+                        .prepareStatement("SELECT id, event_id, topic, "
+                                + Store.of(lent.connection(), table).millis("parked") + ", reason FROM "
                                 + table.parked()
                                 + " ORDER BY id LIMIT ?")) {
             query.setInt(1, most);
@@ -269,8 +278,8 @@ public final class OutboxAdmin {
      * after those of its key that were published meanwhile.
      */
     public boolean requeue(long id) throws SQLException {
-        try (var connection = connect()) {
-            return requeue(connection, List.of(id)) == 1;
+        try (var lent = lend()) {
+            return requeue(lent.connection(), List.of(id)) == 1;
         }
     }
 
@@ -463,8 +472,8 @@ public final class OutboxAdmin {
 
     /** Returns the name under which relays serve the table; empty if none has yet. */
     private Optional<String> tenant() throws SQLException {
-        try (var connection = connect()) {
-            return store(connection, table).tenant(connection, Store.WHOLE);
+        try (var lent = lend()) {
+            return store(lent.connection(), table).tenant(lent.connection(), Store.WHOLE);
         }
     }
 
@@ -617,8 +626,9 @@ public final class OutboxAdmin {
 
     /** Returns the id of the last parked record of a topic; empty if there is none. */
     public OptionalLong lastParked(String topic) throws SQLException {
-        try (var connection = connect();
-                var query = connection.prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
+        try (var lent = lend();
+                var query = lent.connection()
+                        .prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
             query.setString(1, topic);
             try (var result = query.executeQuery()) {
                 var last = result.next() ? result.getLong(1) : 0;
@@ -633,7 +643,8 @@ public final class OutboxAdmin {
      * is parked again meanwhile gets a higher id, and is left.
      */
     public int requeueTopic(String topic, long last, int most) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             while (true) {
                 var oldest = parkedOf(connection, topic, last, most);
                 var count = requeue(connection, oldest);
@@ -663,7 +674,8 @@ public final class OutboxAdmin {
 
     /** Looks for what breaks the order, the fences or the speed. */
     public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             var store = store(connection, table);
             var findings = new ArrayList<>(store.examine(connection));
             if (kafka.isPresent()) {
@@ -721,6 +733,23 @@ public final class OutboxAdmin {
         WARNING,
         /** What we promise does not hold. */
         ERROR
+    }
+
+    /**
+     * Lends a connection for what takes a moment. It gives up what it does not get in time, and so does the server,
+     * which would keep a session that waits for a lock even when its client has gone: who looks again and again would
+     * use up all that it has.
+     */
+    private LentConnection lend() throws SQLException {
+        var connection = database.getConnection();
+        int limit;
+        try {
+            limit = connection.getNetworkTimeout();
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+        return LentConnection.of(connection, table, limit > 0 ? Duration.ofMillis(limit) : PATIENCE);
     }
 
     /** Each call commits what it does, whatever the pool is set to. */

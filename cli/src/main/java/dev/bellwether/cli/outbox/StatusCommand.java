@@ -89,16 +89,16 @@ public final class StatusCommand implements Callable<Integer> {
     }
 
     private int watch() throws Exception {
-        var database = at.database(around);
+        var database = at.database(around).within(at.timeout());
         var table = at.ask(around, (same, found) -> found);
         var admin = OutboxAdmin.of(database, table);
-        var bounded = new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout()));
+        var looks = new OneQuestion(new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout())));
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         Optional<State> last = Optional.empty();
         Optional<String> outage = Optional.empty();
         while (true) {
             try {
-                last = Optional.of(bounded.ask(() -> {
+                last = Optional.of(looks.ask(() -> {
                     try {
                         return admin.quickState();
                     } catch (SQLException e) {
