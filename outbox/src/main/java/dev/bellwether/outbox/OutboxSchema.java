@@ -216,7 +216,7 @@ public final class OutboxSchema {
         }
     }
 
-    /** Returns whether a statement failed because its table is missing, or for want of a right: until that is changed. */
+    /** Returns whether a statement failed because its table is missing, or a right: until somebody changes that. */
     static boolean isTableOrRightMissing(SQLException e) {
         return MISSING.contains(String.valueOf(e.getSQLState())) || isRightMissing(e);
     }

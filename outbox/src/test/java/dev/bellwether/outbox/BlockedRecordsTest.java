@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -166,9 +167,10 @@ class BlockedRecordsTest {
         try (var stage = new RelayStage()) {
             var failures = new AtomicInteger(2);
             var failing = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
-                var connection = FaultyDatabase.call(stage.database, method, arguments);
+                var connection = Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
                 return FaultyDatabase.proxy(Connection.class, (of, given) -> {
                     if (of.getName().equals("prepareStatement")
+                            && given != null
                             && String.valueOf(given[0]).startsWith("DELETE FROM " + stage.table.blocked())
                             && failures.getAndDecrement() > 0) {
                         throw new SQLException("planted", "55P03");

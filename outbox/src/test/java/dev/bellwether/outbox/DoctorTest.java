@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import javax.sql.DataSource;
@@ -138,10 +139,10 @@ class DoctorTest {
 
     private static DataSource afterEachQuery(DataSource database, Meanwhile meanwhile) {
         return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
-            var connection = FaultyDatabase.call(database, method, arguments);
+            var connection = Objects.requireNonNull(FaultyDatabase.call(database, method, arguments));
             return FaultyDatabase.proxy(Connection.class, (of, given) -> {
                 var result = FaultyDatabase.call(connection, of, given);
-                return of.getName().equals("createStatement")
+                return result != null && of.getName().equals("createStatement")
                         ? FaultyDatabase.proxy(Statement.class, (what, with) -> {
                             var answer = FaultyDatabase.call(result, what, with);
                             if (what.getName().equals("executeQuery")) {

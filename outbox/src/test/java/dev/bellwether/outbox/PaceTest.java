@@ -193,9 +193,11 @@ class PaceTest {
                 statement.execute("LOCK TABLE " + stage.table.name() + " IN ACCESS EXCLUSIVE MODE");
             }
             var impatient = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
-                var connection = (Connection) FaultyDatabase.call(stage.database, method, arguments);
-                connection.setNetworkTimeout(Runnable::run, 500);
-                return connection;
+                var result = FaultyDatabase.call(stage.database, method, arguments);
+                if (result instanceof Connection connection) {
+                    connection.setNetworkTimeout(Runnable::run, 500);
+                }
+                return result;
             });
             var admin = OutboxAdmin.of(impatient, stage.table);
             for (var look = 0; look < 3; look++) {
