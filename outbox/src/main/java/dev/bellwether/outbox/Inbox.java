@@ -130,13 +130,13 @@ public final class Inbox {
                 .collect(Collectors.joining());
     }
 
-    /** Makes the table if it is missing; several may do so at a time. */
+    /**
+     * Makes the table if it is missing; several may do so at a time. If auto-commit is off, that belongs to the
+     * transaction of this connection: commit it.
+     */
     public void create(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            for (var sql : Dialect.of(connection).ddl(table)) {
-                statement.execute(sql);
-            }
-        }
+        var ddl = Dialect.of(connection).ddl(table);
+        OutboxSchema.execute(connection, Store.of(connection, OutboxTable.named(table)), ddl);
     }
 
     private static String text(String what, String text, int longest) {

@@ -119,17 +119,22 @@ final class KafkaTopics implements PoisonDetector.Topics {
     public Map<String, String> missing(Set<String> asked) {
         return ask("whether topics " + asked + " are missing", Map.of(), admin -> {
             var missing = new TreeMap<String, String>();
+            var impossible = new TreeMap<String, String>();
             var answers = admin.describeTopics(asked, patience()).topicNameValues();
             for (var answer : answers.entrySet()) {
                 try {
                     answer.getValue().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
                 } catch (ExecutionException e) {
                     if (isMissing(e)) {
-                        missing.put(answer.getKey(), doesNotExist(answer.getKey()));
+                        var those = e.getCause() instanceof InvalidTopicException ? impossible : missing;
+                        those.put(answer.getKey(), doesNotExist(answer.getKey(), e));
                     }
                 }
             }
-            return missing.isEmpty() || makesTopics(admin) ? Map.of() : missing;
+            if (!missing.isEmpty() && !makesTopics(admin)) {
+                impossible.putAll(missing);
+            }
+            return impossible;
         });
     }
 
@@ -205,7 +210,7 @@ final class KafkaTopics implements PoisonDetector.Topics {
                         : Optional.of("topic " + topic + " has "
                                 + found.partitions().size() + " partitions, none of them is " + partition);
             } catch (ExecutionException e) {
-                return isMissing(e) ? Optional.of(doesNotExist(topic)) : Optional.empty();
+                return isMissing(e) ? Optional.of(doesNotExist(topic, e)) : Optional.empty();
             }
         });
     }
@@ -252,7 +257,10 @@ final class KafkaTopics implements PoisonDetector.Topics {
                 || e.getCause() instanceof InvalidTopicException;
     }
 
-    private static String doesNotExist(String topic) {
-        return "topic " + topic + " does not exist";
+    private static String doesNotExist(String topic, ExecutionException e) {
+        return "topic " + topic
+                + (e.getCause() instanceof InvalidTopicException
+                        ? " cannot exist: no topic may have this name"
+                        : " does not exist");
     }
 }

@@ -339,6 +339,11 @@ class MysqlStore extends Store {
                 + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 0, 0, 0, 0, ?)";
     }
 
+    @Override
+    long beginning() {
+        return -1;
+    }
+
     /** Nothing was read in this transaction before it has the row, so what is read next is what is committed then. */
     @Override
     Tenancy raise(Connection connection, Claim claim) throws SQLException {
@@ -349,7 +354,7 @@ class MysqlStore extends Store {
                 + ", relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0")) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
-            upsert.setLong(3, -1);
+            upsert.setLong(3, beginning());
             upsert.setString(4, claim.relay());
             upsert.executeUpdate();
         }

@@ -21,12 +21,18 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 
-/** What an operator asks and orders. Thread-safe; a connection is borrowed for each call. */
+/**
+ * What an operator asks and orders. Thread-safe; a connection is borrowed for each call. What asks, and what requeues,
+ * waits for each answer as long as the network timeout of the connection says, or two minutes.
+ */
 public final class OutboxAdmin {
     private static final long COUNTED = 1_000_000;
     private static final long COUNTED_QUICKLY = 100_000;
     /** More than brokers are waited for. */
     private static final Duration SILENCE = Duration.ofMinutes(2);
+
+    /** How long to wait for each answer of the database, unless its connections have a limit of their own. */
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private static final String NOT_FENCED = "the producers of the old shards could not be fenced: nothing was changed";
 
@@ -71,9 +77,10 @@ public final class OutboxAdmin {
     }
 
     /**
-     * How a shard stands, as its last leader wrote it down, every second.
+     * How a shard stands, as its last leader wrote it down, every second. If nobody has led it, it has stood so since
+     * the outbox was divided so, and {@code epoch} is 0.
      *
-     * @param relay who that was
+     * @param relay who that was; empty if nobody has led it
      * @param seen when it did so last
      * @param silent for how long it has not, by the database's clock: while somebody publishes the shard, a second or
      *     two
@@ -90,12 +97,16 @@ public final class OutboxAdmin {
             long published) {
         private static final Duration LONG = Duration.ofMinutes(1);
 
+        static ShardState notLed(int shard, ShardState whole) {
+            return new ShardState(shard, "", 0, whole.since, whole.seen, whole.silent, 0, 0);
+        }
+
         /**
          * Returns whether somebody serves the shard: its leader has written within the last minute. Otherwise nobody
          * leads, or the one who does cannot begin, or a record has halted it for longer than that.
          */
         public boolean isServed() {
-            return silent.compareTo(LONG) <= 0;
+            return epoch > 0 && silent.compareTo(LONG) <= 0;
         }
     }
 
@@ -128,8 +139,9 @@ public final class OutboxAdmin {
 
     /** Returns how the outbox stands. */
     public State state() throws SQLException {
-        try (var connection = connect()) {
-            return state(connection, table, Long.MIN_VALUE, COUNTED);
+        try (var lent = lend()) {
+            var connection = lent.connection();
+            return state(connection, store(connection, table), Long.MIN_VALUE, COUNTED);
         }
     }
 
@@ -140,22 +152,14 @@ public final class OutboxAdmin {
      * {@link RelayStats#strays} tells of.
      */
     public State quickState() throws SQLException {
-        try (var connection = connect()) {
-            return quickState(connection, table);
+        try (var lent = lend()) {
+            return quickState(lent.connection(), table);
         }
     }
 
     static State quickState(Connection connection, OutboxTable table) throws SQLException {
-        var low = Long.MIN_VALUE;
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        "SELECT min(low) FROM " + table.relay() + " WHERE shard > " + Store.WHOLE)) {
-            if (result.next()) {
-                var lowest = result.getLong(1);
-                low = result.wasNull() ? low : lowest;
-            }
-        }
-        return state(connection, table, low, COUNTED_QUICKLY);
+        var store = store(connection, table);
+        return state(connection, store, Store.number(connection, store.low()), COUNTED_QUICKLY);
     }
 
     /** Returns what serves the table in the form that it has. */
@@ -163,8 +167,8 @@ public final class OutboxAdmin {
         return Store.of(connection, table).asFound(connection);
     }
 
-    private static State state(Connection connection, OutboxTable table, long low, long most) throws SQLException {
-        var store = store(connection, table);
+    private static State state(Connection connection, Store store, long low, long most) throws SQLException {
+        var table = store.table;
         var counted = store.backlog(connection, low, most);
         var exact = counted.rows() <= most;
         var backlog = exact ? counted.rows() : Math.max(counted.rows(), store.estimate(connection));
@@ -183,11 +187,11 @@ public final class OutboxAdmin {
     private static List<ShardState> shards(Connection connection, Store store) throws SQLException {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT shard, relay, epoch, " + store.millis("since") + ", "
-                        + store.millis("seen") + ", " + store.silentMillis() + ", rate, sent FROM "
-                        + store.table.relay() + " WHERE shard > " + Store.WHOLE + " ORDER BY shard")) {
-            var shards = new ArrayList<ShardState>();
+                        + store.millis("seen") + ", " + store.silentMillis() + ", rate, sent, shards FROM "
+                        + store.table.relay() + " ORDER BY shard")) {
+            var shards = new TreeMap<Integer, ShardState>();
             while (result.next()) {
-                shards.add(new ShardState(
+                var row = new ShardState(
                         result.getInt(1),
                         result.getString(2),
                         result.getLong(3),
@@ -195,9 +199,16 @@ public final class OutboxAdmin {
                         Instant.ofEpochMilli(result.getLong(5)),
                         Duration.ofMillis(Math.max(0, result.getLong(6))),
                         result.getDouble(7),
-                        result.getLong(8)));
+                        result.getLong(8));
+                if (row.shard() == Store.WHOLE) { // comes first, and tells how many there are
+                    for (var shard = 0; shard < result.getInt(9); shard++) {
+                        shards.put(shard, ShardState.notLed(shard, row));
+                    }
+                } else {
+                    shards.put(row.shard(), row);
+                }
             }
-            return shards;
+            return List.copyOf(shards.values());
         }
     }
 
@@ -212,7 +223,8 @@ public final class OutboxAdmin {
      * OutboxSchema#migrate} makes, or may not be read.
      */
     public List<BlockedRecord> blocked(int most) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             if (!OutboxSchema.mayBeRead(connection, table.blocked())) {
                 return List.of();
             }
@@ -239,10 +251,12 @@ public final class OutboxAdmin {
 
     /** Returns the parked records, the oldest first, at most so many. */
     public List<ParkedRecord> parked(int most) throws SQLException {
-        try (var connection = connect();
-                var query = connection.prepareStatement("SELECT id, event_id, topic, "
-                        + Store.of(connection, table).millis("parked") + ", reason FROM " + table.parked()
-                        + " ORDER BY id LIMIT ?")) {
+        try (var lent = lend();
+                var query = lent.connection()
+                        .prepareStatement("SELECT id, event_id, topic, "
+                                + Store.of(lent.connection(), table).millis("parked") + ", reason FROM "
+                                + table.parked()
+                                + " ORDER BY id LIMIT ?")) {
             query.setInt(1, most);
             try (var result = query.executeQuery()) {
                 var parked = new ArrayList<ParkedRecord>();
@@ -264,8 +278,8 @@ public final class OutboxAdmin {
      * after those of its key that were published meanwhile.
      */
     public boolean requeue(long id) throws SQLException {
-        try (var connection = connect()) {
-            return requeue(connection, List.of(id)) == 1;
+        try (var lent = lend()) {
+            return requeue(lent.connection(), List.of(id)) == 1;
         }
     }
 
@@ -319,9 +333,10 @@ public final class OutboxAdmin {
     public void divide(String name, int shards, Map<String, Object> kafka) throws SQLException {
         var config = RelayConfig.named(name).shards(shards).build();
         change(name, connection -> {
-            try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?")) {
+            try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?,"
+                    + " seen = CASE WHEN shard = " + Store.WHOLE + " THEN CURRENT_TIMESTAMP ELSE seen END")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = Store.number(connection, "SELECT coalesce(min(low), 0) FROM " + ofShards());
+                var low = Store.number(connection, store(connection, table).low());
                 var before = shards(connection, ofShards());
                 update.setInt(1, shards);
                 update.setLong(2, low);
@@ -457,8 +472,8 @@ public final class OutboxAdmin {
 
     /** Returns the name under which relays serve the table; empty if none has yet. */
     private Optional<String> tenant() throws SQLException {
-        try (var connection = connect()) {
-            return store(connection, table).tenant(connection, Store.WHOLE);
+        try (var lent = lend()) {
+            return store(lent.connection(), table).tenant(lent.connection(), Store.WHOLE);
         }
     }
 
@@ -611,8 +626,9 @@ public final class OutboxAdmin {
 
     /** Returns the id of the last parked record of a topic; empty if there is none. */
     public OptionalLong lastParked(String topic) throws SQLException {
-        try (var connection = connect();
-                var query = connection.prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
+        try (var lent = lend();
+                var query = lent.connection()
+                        .prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
             query.setString(1, topic);
             try (var result = query.executeQuery()) {
                 var last = result.next() ? result.getLong(1) : 0;
@@ -627,7 +643,8 @@ public final class OutboxAdmin {
      * is parked again meanwhile gets a higher id, and is left.
      */
     public int requeueTopic(String topic, long last, int most) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             while (true) {
                 var oldest = parkedOf(connection, topic, last, most);
                 var count = requeue(connection, oldest);
@@ -657,7 +674,8 @@ public final class OutboxAdmin {
 
     /** Looks for what breaks the order, the fences or the speed. */
     public List<Finding> examine(Optional<Map<String, Object>> kafka) throws SQLException {
-        try (var connection = connect()) {
+        try (var lent = lend()) {
+            var connection = lent.connection();
             var store = store(connection, table);
             var findings = new ArrayList<>(store.examine(connection));
             if (kafka.isPresent()) {
@@ -715,6 +733,23 @@ public final class OutboxAdmin {
         WARNING,
         /** What we promise does not hold. */
         ERROR
+    }
+
+    /**
+     * Lends a connection for what takes a moment. It gives up what it does not get in time, and so does the server,
+     * which would keep a session that waits for a lock even when its client has gone: who looks again and again would
+     * use up all that it has.
+     */
+    private LentConnection lend() throws SQLException {
+        var connection = database.getConnection();
+        int limit;
+        try {
+            limit = connection.getNetworkTimeout();
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+        return LentConnection.of(connection, table, limit > 0 ? Duration.ofMillis(limit) : PATIENCE);
     }
 
     /** Each call commits what it does, whatever the pool is set to. */

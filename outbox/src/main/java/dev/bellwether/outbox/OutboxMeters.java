@@ -117,7 +117,7 @@ public final class OutboxMeters implements MeterBinder {
                 state -> of(state, shard).map(OutboxAdmin.ShardState::silent));
     }
 
-    /** Empty if nobody has led the shard yet. */
+    /** Empty if nobody has led any shard yet. */
     private static Optional<OutboxAdmin.ShardState> of(OutboxAdmin.State state, int shard) {
         return state.shards().stream().filter(one -> one.shard() == shard).findFirst();
     }

@@ -136,38 +136,30 @@ public final class OutboxSchema {
         return complete ? List.of() : store.sideDdl();
     }
 
-    private static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
-        var inParts = store.form() == OutboxForm.ROTATED && !statements.isEmpty();
-        if (inParts && connection.getAutoCommit()) {
-            together(connection, store, statements);
-            return;
-        }
+    /**
+     * Makes tables. On PostgreSQL all or none, because a table without its parts would refuse what is written into it,
+     * and one at a time: there, of two who make a table that is missing, one fails, IF NOT EXISTS or not.
+     */
+    static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
         try (var statement = connection.createStatement()) {
-            if (inParts) {
-                lock(statement);
-            }
-            for (var sql : statements) {
-                statement.execute(sql);
+            var postgres = store instanceof PostgresStore;
+            if (postgres && !statements.isEmpty() && connection.getAutoCommit()) {
+                store.transaction(connection, () -> executeAll(statement, statements, true));
+            } else {
+                executeAll(statement, statements, postgres && !statements.isEmpty());
             }
         }
     }
 
-    /** All or nothing, and one at a time: a table without its parts would refuse what is written into it. */
-    private static void together(Connection connection, Store store, List<String> statements) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            store.transaction(connection, () -> {
-                lock(statement);
-                for (var sql : statements) {
-                    statement.execute(sql);
-                }
-                return true;
-            });
+    private static boolean executeAll(Statement statement, List<String> statements, boolean locks) throws SQLException {
+        if (locks) {
+            statement.execute("SELECT pg_advisory_xact_lock("
+                    + OutboxSchema.class.getName().hashCode() + ")");
         }
-    }
-
-    private static void lock(Statement statement) throws SQLException {
-        statement.execute(
-                "SELECT pg_advisory_xact_lock(" + OutboxSchema.class.getName().hashCode() + ")");
+        for (var sql : statements) {
+            statement.execute(sql);
+        }
+        return true;
     }
 
     static boolean exists(Connection connection, String table) throws SQLException {
@@ -222,6 +214,11 @@ public final class OutboxSchema {
             }
             throw e;
         }
+    }
+
+    /** Returns whether a statement failed because its table is missing, or a right: until somebody changes that. */
+    static boolean isTableOrRightMissing(SQLException e) {
+        return MISSING.contains(String.valueOf(e.getSQLState())) || isRightMissing(e);
     }
 
     private static boolean isRightMissing(SQLException e) {

@@ -76,6 +76,10 @@ final class PostgresDoctor {
                     "GRANT SELECT ON SEQUENCE " + name + " to it, or ask as another user");
             return;
         }
+        // before the sequence: relays go on, and write down what was drawn meanwhile
+        var low = OutboxSchema.exists(connection, table.relay())
+                ? number("SELECT coalesce(max(low), 0) FROM " + table.relay())
+                : 0; // no relay has been there yet
         var highest = number("SELECT coalesce(max(id), 0) FROM " + table.name());
         var drawn = number("SELECT last_value FROM " + name);
         if (highest > drawn) {
@@ -84,14 +88,10 @@ final class PostgresDoctor {
                             + ": ids come from elsewhere",
                     "let the database draw the ids");
         }
-        if (!OutboxSchema.exists(connection, table.relay())) { // no relay has been there yet
-            return;
-        }
-        var low = number("SELECT coalesce(max(low), 0) FROM " + table.relay());
         if (low > drawn) {
             error(
                     "rows up to id " + low + " were published, and the sequence is at " + drawn + ": it was set back",
-                    "SELECT setval('" + name + "', " + low + ")");
+                    "SELECT setval('" + name + "', greatest(" + low + ", (SELECT last_value FROM " + name + ")))");
         }
     }
 

@@ -470,6 +470,11 @@ class PostgresStore extends Store {
     }
 
     @Override
+    long beginning() {
+        return Long.MIN_VALUE + 1;
+    }
+
+    @Override
     Tenancy raise(Connection connection, Claim claim) throws SQLException {
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                 + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
@@ -479,7 +484,7 @@ class PostgresStore extends Store {
                 + " RETURNING " + TENANCY)) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
-            upsert.setLong(3, Long.MIN_VALUE + 1);
+            upsert.setLong(3, beginning());
             upsert.setString(4, claim.relay());
             try (var result = upsert.executeQuery()) {
                 result.next();

@@ -312,9 +312,8 @@ final class RotatedStore extends PostgresStore {
      */
     @Override
     long estimate(Connection connection) throws SQLException {
-        var low = "greatest((SELECT min(low) FROM " + table.relay() + " WHERE shard > " + WHOLE
-                + "), coalesce((SELECT min(id) - 1 FROM " + table.name() + "), (SELECT max(to_id) FROM "
-                + table.done() + ")))";
+        var low = "greatest((" + low() + "), coalesce((SELECT min(id) - 1 FROM " + table.name()
+                + "), (SELECT max(to_id) FROM " + table.done() + ")))";
         return number(
                 connection,
                 "WITH mark AS MATERIALIZED (SELECT " + low

@@ -59,6 +59,9 @@ final class Shard {
     private Following missed; // told that it does not serve our table
     private final BlockedRecords blocked;
     private volatile boolean writesBlocked = true;
+    /** The last time that it was tried. */
+    private volatile boolean failsToWriteBlocked;
+
     private volatile boolean led;
     /** When to ask for partitions that have no leader, and for topics that are missing. */
     private Due brokersDue;
@@ -368,14 +371,29 @@ final class Shard {
         emit(new RelayEvent.KeyBlocked(number, row.id(), reason));
     }
 
-    /** Writes down what waits, for those who look. That it cannot be written stops nothing. */
-    void writeBlocked(Connection connection, long writing, List<OutboxAdmin.BlockedRecord> now) {
+    /** Writes down what waits, for those who look; returns whether it did. That it cannot stops nothing. */
+    boolean writeBlocked(Connection connection, long writing, List<OutboxAdmin.BlockedRecord> now) {
         if (!writesBlocked) {
-            return;
+            return false;
         }
         try {
             store().writeBlocked(connection, number, writing, now);
+            failsToWriteBlocked = false;
+            return true;
         } catch (SQLException e) {
+            if (!OutboxSchema.isTableOrRightMissing(e)) {
+                if (!failsToWriteBlocked) {
+                    LOG.warn(
+                            "outbox {}: which records of shard {} wait could not be written into table {} ({}). The"
+                                    + " relay publishes and blocks as usual, and tries that again.",
+                            config.name(),
+                            number,
+                            config.table().blocked(),
+                            e.getMessage());
+                }
+                failsToWriteBlocked = true;
+                return false;
+            }
             writesBlocked = false; // until we lead again
             LOG.warn(
                     "outbox {}: which records of shard {} wait cannot be written into table {} ({}). The relay"
@@ -387,6 +405,7 @@ final class Shard {
                     number,
                     config.table().blocked(),
                     e.getMessage());
+            return false;
         }
     }
 

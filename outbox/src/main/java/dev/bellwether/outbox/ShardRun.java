@@ -63,8 +63,10 @@ final class ShardRun {
     /** When the reader has reported last. Confined to the reader. */
     private long reportedNanos = System.nanoTime();
 
-    /** What the database knows of those that wait. Confined to the reader. */
-    private List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
+    /** What the database knows of those that wait; null if a write has failed. Confined to the reader. */
+    private @Nullable List<OutboxAdmin.BlockedRecord> blockedWritten = List.of();
+
+    private long blockedDueNanos = reportedNanos;
 
     /**
      * Takes over what is open; the fence in Kafka stands already.
@@ -401,9 +403,12 @@ final class ShardRun {
         writeSent(sent -> shard.store().report(connection, shard.number(), epoch(), low, sent, sent * 1e9 / nanos));
         reportedNanos = System.nanoTime();
         var blocked = shard.blocked().list();
-        if (!blocked.equals(blockedWritten)) {
-            shard.writeBlocked(connection, epoch(), blocked);
-            blockedWritten = blocked;
+        if (!blocked.equals(blockedWritten) && reportedNanos - blockedDueNanos >= 0) {
+            blockedWritten = shard.writeBlocked(connection, epoch(), blocked) ? blocked : null;
+            if (blockedWritten == null) {
+                // one that waits for a lock before it fails keeps us from reading
+                blockedDueNanos = reportedNanos + 20 * (System.nanoTime() - reportedNanos);
+            }
         }
     }
 

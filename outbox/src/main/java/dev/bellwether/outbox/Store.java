@@ -36,6 +36,8 @@ abstract class Store {
     /** For how long a client may say nothing in a transaction that needs nobody else. */
     static final Duration SILENCE = Duration.ofSeconds(5);
 
+    private static final int LONGEST_REASON = 10_000;
+
     /** The columns of a {@link Tenancy}, in their order. */
     static final String TENANCY = "epoch, low, progress_epoch, progress_number";
 
@@ -243,6 +245,18 @@ abstract class Store {
 
     /** Inserts the row of a shard, or raises its epoch. */
     abstract Tenancy raise(Connection connection, Claim claim) throws SQLException;
+
+    /** Returns the mark of a shard that nobody has led: no row is before it. */
+    abstract long beginning();
+
+    /**
+     * Returns the query for the id up to which the shards together have dealt with all rows: with none, if nobody has
+     * led one of them.
+     */
+    final String low() {
+        return "SELECT CASE WHEN count(*) = max(shards) THEN min(low) ELSE " + beginning() + " END FROM "
+                + table.relay() + " WHERE shard > " + WHOLE;
+    }
 
     /** Returns who made a shard its own last. */
     final Optional<String> tenant(Connection connection, int shard) throws SQLException {
@@ -477,7 +491,7 @@ abstract class Store {
                     return false;
                 }
             }
-            park.setString(1, reason);
+            park.setString(1, cut(reason));
             park.setLong(2, row.id());
             if (park.executeUpdate() == 0 && !isSameParked(connection, row)) {
                 // ids were given out again, as after a restore: the other keeps its place under a number that no row
@@ -510,6 +524,15 @@ abstract class Store {
         }
     }
 
+    /** Returns as much of a reason as every database takes: MariaDB and MySQL up to 64 KB. */
+    private static String cut(String reason) {
+        if (reason.length() <= LONGEST_REASON) {
+            return reason;
+        }
+        var end = Character.isHighSurrogate(reason.charAt(LONGEST_REASON - 1)) ? LONGEST_REASON - 1 : LONGEST_REASON;
+        return reason.substring(0, end) + '…';
+    }
+
     /**
      * Writes down what waits in a shard, in the place of what stood there; that of an earlier leader is not shown. Each
      * statement by itself: a client that is frozen between two must hold no lock that its successor would wait for.
@@ -532,7 +555,7 @@ abstract class Store {
                 insert.setString(4, one.topic());
                 insert.setString(5, one.waits().name());
                 insert.setLong(6, one.since().toEpochMilli());
-                insert.setString(7, one.reason());
+                insert.setString(7, cut(one.reason()));
                 insert.addBatch();
             }
             if (!blocked.isEmpty()) {

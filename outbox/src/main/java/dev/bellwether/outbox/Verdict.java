@@ -19,7 +19,7 @@ enum Verdict {
     RECORD,
     /** It, or another that went in the same request, cannot be published. */
     BATCH,
-    /** Perhaps there is no such topic, or no such partition; perhaps the brokers are away. */
+    /** Perhaps there is no such topic, or can be none, or no such partition; perhaps the brokers are away. */
     TOPIC,
     /** We may not write to its topic. */
     FORBIDDEN,
@@ -30,7 +30,6 @@ enum Verdict {
 
     static Verdict of(Exception failure) {
         if (failure instanceof RecordTooLargeException
-                || failure instanceof InvalidTopicException
                 || failure instanceof SerializationException
                 || failure instanceof IllegalArgumentException) {
             return RECORD;
@@ -44,7 +43,9 @@ enum Verdict {
                         && String.valueOf(failure.getMessage()).contains(BATCH_MATE))) {
             return BATCH;
         }
-        if (failure instanceof TimeoutException || failure instanceof UnknownTopicOrPartitionException) {
+        if (failure instanceof TimeoutException
+                || failure instanceof UnknownTopicOrPartitionException
+                || failure instanceof InvalidTopicException) {
             return TOPIC;
         }
         if (failure instanceof TopicAuthorizationException) {

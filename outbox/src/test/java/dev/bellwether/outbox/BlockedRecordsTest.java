@@ -8,10 +8,15 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.outbox.OutboxAdmin.BlockedRecord;
 import dev.bellwether.outbox.OutboxAdmin.Waits;
 import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -153,6 +158,54 @@ class BlockedRecordsTest {
                     RelayStage.PATIENCE,
                     () -> relay.state().filter(state -> state.backlog() == 1).isPresent());
             assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    /** Such as one that cannot have a lock in time. */
+    @Test
+    void writeThatFailsForAMomentIsTriedAgain() throws Exception {
+        try (var stage = new RelayStage()) {
+            var failures = new AtomicInteger(2);
+            var failing = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var connection = Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
+                return FaultyDatabase.proxy(Connection.class, (of, given) -> {
+                    if (of.getName().equals("prepareStatement")
+                            && given != null
+                            && String.valueOf(given[0]).startsWith("DELETE FROM " + stage.table.blocked())
+                            && failures.getAndDecrement() > 0) {
+                        throw new SQLException("planted", "55P03");
+                    }
+                    return FaultyDatabase.call(connection, of, given);
+                });
+            });
+            stage.relay(more -> more, failing, KafkaProducer::new);
+            stage.stash(tooPartitioned(stage));
+            assertThat(blocked(stage, 1).get(0).reason()).contains("99");
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void reasonThatIsLongerThanItsColumnIsCut(InboxTest.Database on) throws Exception {
+        var table = OutboxTable.named(Servers.fresh("long"));
+        try (var connection = on.source().getConnection()) {
+            var store = Store.of(connection, table);
+            OutboxSchema.create(connection, store);
+            var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "one", true))
+                    .epoch();
+            Outbox.of(table).stash(connection, List.of(Message.of("t", "k", "0")));
+            var reason = "\uD83D\uDE00".repeat(40_000); // of four bytes each
+            var since = java.time.Instant.parse("2026-01-01T00:00:00Z");
+            store.writeBlocked(connection, 0, epoch, List.of(new BlockedRecord(0, 1, "t", Waits.KEY, since, reason)));
+            var wanted = new Store.Wanted(0, 10, Long.MAX_VALUE, 0, 1);
+            var row = store.read(connection, wanted, store.gaps()).hot().get(0);
+            assertThat(store.park(connection, 0, epoch, row, reason)).isTrue();
+            var admin = OutboxAdmin.of(on.source(), table);
+            for (var told : List.of(
+                    admin.blocked(1).get(0).reason(), admin.parked(1).get(0).reason())) {
+                assertThat(told).hasSizeGreaterThan(1_000).matches("(\uD83D\uDE00)+…");
+            }
         }
     }
 

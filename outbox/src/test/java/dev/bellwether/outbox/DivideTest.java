@@ -83,6 +83,36 @@ class DivideTest {
         }
     }
 
+    /** Its producers were refused, for example, while those of another shard were not. */
+    @Test
+    void recordsOfAShardThatNobodyHasLedKeepTheirOrder() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect();
+                var reader = stage.reader(true)) {
+            var store = Store.of(connection, stage.table).asFound(connection);
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 4, "old", true))
+                    .epoch();
+            stashAt(stage, 10_000_000, 0); // key "k" is of another shard than 0
+            assertThat(store.report(connection, 0, epoch, 10_400_000, 0, 0)).isTrue();
+            OutboxAdmin.of(stage.database, stage.table)
+                    .divide(stage.name, 1, Map.of("bootstrap.servers", stage.bootstrap));
+            stashAt(stage, 10_500_000, 1);
+            stage.relay();
+            Eventually.eventually(
+                    "both are read",
+                    RelayStage.PATIENCE,
+                    () -> reader.poll().ledger().isComplete(Map.of("k", 2)));
+            assertThat(reader.faults(Map.of("k", 2)))
+                    .as("NEVER: an old record is the last of its key")
+                    .isEmpty();
+        }
+    }
+
+    private static void stashAt(RelayStage stage, long id, int number) throws SQLException {
+        stage.execute("SELECT setval(pg_get_serial_sequence('" + stage.table.name() + "', 'id'), " + (id - 1) + ")");
+        stage.stash(Writers.numbered(stage.topic, "k", number, number + 1));
+    }
+
     @Test
     void relayThatWaitedForTheRowWhileItWasDividedIsRefusedOnPostgres() throws Exception {
         isRefused(Servers.dataSource(PostgresServer.shared().uri()));

@@ -7,11 +7,15 @@ import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -88,8 +92,75 @@ class DoctorTest {
         }
     }
 
+    /** Else its remedy would set the sequence back, and ids would be given out again. */
+    @Test
+    void sequenceOfABusyOutboxWasNotSetBack() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table).asFound(connection);
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 1, "x", true))
+                    .epoch();
+            var busy = afterEachQuery(stage.database, () -> {
+                stage.stash(Message.of(stage.topic, "k", "0"));
+                stage.execute("DELETE FROM " + stage.table.name());
+                var drawn = stage.number("SELECT last_value FROM " + stage.table.name() + "_id_seq");
+                assertThat(store.report(connection, 0, epoch, drawn, 1, 0)).isTrue();
+            });
+            assertThat(errors(busy, stage.table))
+                    .noneMatch(what -> what.contains("set back"))
+                    .noneMatch(what -> what.contains("ids come from elsewhere"));
+        }
+    }
+
+    @Test
+    void sequenceThatWasSetBackIsSetForthByTheRemedyAndNeverBack() throws Exception {
+        try (var stage = new RelayStage();
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table).asFound(connection);
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 1, "x", true))
+                    .epoch();
+            assertThat(store.report(connection, 0, epoch, 1_000, 1, 0)).isTrue();
+            var found = OutboxAdmin.of(stage.database, stage.table).examine(Optional.empty()).stream()
+                    .filter(finding -> finding.what().contains("set back"))
+                    .toList();
+            assertThat(found)
+                    .singleElement()
+                    .satisfies(one -> assertThat(one.what()).contains("up to id 1000"));
+            var remedy = String.valueOf(found.get(0).remedy());
+            assertThat(stage.number(remedy)).isEqualTo(1_000);
+            stage.number("SELECT setval('" + stage.table.name() + "_id_seq', 2000)");
+            assertThat(stage.number(remedy)).as("obeyed once more, later").isEqualTo(2_000);
+        }
+    }
+
+    private interface Meanwhile {
+        void happens() throws SQLException;
+    }
+
+    private static DataSource afterEachQuery(DataSource database, Meanwhile meanwhile) {
+        return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            var connection = Objects.requireNonNull(FaultyDatabase.call(database, method, arguments));
+            return FaultyDatabase.proxy(Connection.class, (of, given) -> {
+                var result = FaultyDatabase.call(connection, of, given);
+                return result != null && of.getName().equals("createStatement")
+                        ? FaultyDatabase.proxy(Statement.class, (what, with) -> {
+                            var answer = FaultyDatabase.call(result, what, with);
+                            if (what.getName().equals("executeQuery")) {
+                                meanwhile.happens();
+                            }
+                            return answer;
+                        })
+                        : result;
+            });
+        });
+    }
+
     private static List<String> errors(String uri, OutboxTable table) throws SQLException {
-        return OutboxAdmin.of(Servers.dataSource(uri), table).examine(Optional.empty()).stream()
+        return errors(Servers.dataSource(uri), table);
+    }
+
+    private static List<String> errors(DataSource database, OutboxTable table) throws SQLException {
+        return OutboxAdmin.of(database, table).examine(Optional.empty()).stream()
                 .filter(finding -> finding.severity() == Severity.ERROR)
                 .map(Finding::what)
                 .toList();

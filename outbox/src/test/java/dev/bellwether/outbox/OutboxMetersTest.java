@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.fixtures.PostgresServer;
@@ -14,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What the meters of relays tell, those of relays that stand by too. */
 class OutboxMetersTest {
@@ -245,6 +248,28 @@ class OutboxMetersTest {
             assertThat(admin.quickState().backlog()).isEqualTo(500);
             assertThat(admin.quickState().exact()).isTrue();
             assertThat(admin.state().backlog()).isEqualTo(100_500);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatIsOfAShardThatNobodyHasLedIsInTheBacklogAndTheShardIsNotServed(InboxTest.Database on) throws Exception {
+        var table = OutboxTable.named(Servers.fresh("unled"));
+        try (var connection = on.source().getConnection()) {
+            var store = Store.of(connection, table);
+            OutboxSchema.create(connection, store);
+            Outbox.of(table).stash(connection, Writers.numbered("t", "k", 0, 7));
+            var epoch = store.acquire(connection, new Store.Claim("x", 1, 4, "one", true))
+                    .epoch();
+            assertThat(store.report(connection, 1, epoch, 1_000, 0, 0)).isTrue();
+            var state = OutboxAdmin.of(on.source(), table).quickState();
+            assertThat(state.backlog()).isEqualTo(7);
+            assertThat(state.shards())
+                    .extracting(OutboxAdmin.ShardState::shard, OutboxAdmin.ShardState::isServed)
+                    .containsExactly(tuple(0, false), tuple(1, true), tuple(2, false), tuple(3, false));
+            var unled = state.shards().get(3);
+            assertThat(unled.relay()).isEmpty();
+            assertThat(unled.silent()).as("since it was divided so").isBetween(Duration.ZERO, Duration.ofMinutes(10));
         }
     }
 

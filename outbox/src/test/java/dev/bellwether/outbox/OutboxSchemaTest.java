@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
@@ -11,6 +12,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
@@ -50,6 +52,45 @@ class OutboxSchemaTest {
         try (var connection = database.getConnection()) {
             assertThat(OutboxSchema.form(connection, table)).contains(form);
             assertThat(OutboxSchema.migrate(connection, table)).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(OutboxForm.class)
+    void severalMayMakeTheTablesAtATimeOnPostgres(OutboxForm form) throws Exception {
+        var table = OutboxTable.named(Servers.fresh("several"));
+        severalMayMake(connection -> OutboxSchema.create(connection, table, form));
+    }
+
+    @Test
+    void severalMayMakeAnInboxAtATimeOnPostgres() throws Exception {
+        var inbox = Inbox.of("x").in(Servers.fresh("several"));
+        severalMayMake(inbox::create);
+    }
+
+    private interface Making {
+        void with(Connection connection) throws SQLException;
+    }
+
+    private static void severalMayMake(Making making) throws Exception {
+        var database = Servers.dataSource(PostgresServer.shared().uri());
+        try (var one = database.getConnection();
+                var other = database.getConnection()) {
+            one.setAutoCommit(false);
+            making.with(one);
+            var second = CompletableFuture.runAsync(
+                    () -> {
+                        try {
+                            making.with(other);
+                        } catch (SQLException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    },
+                    task -> new Thread(task, "other").start());
+            Eventually.eventually("it waits", RelayStage.PATIENCE, () -> DivideTest.waits(database));
+            one.commit();
+            assertThatCode(second::join).doesNotThrowAnyException();
+            assertThat(other.getAutoCommit()).isTrue();
         }
     }
 

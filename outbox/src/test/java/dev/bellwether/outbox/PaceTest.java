@@ -1,13 +1,17 @@
 package dev.bellwether.outbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
@@ -176,6 +180,31 @@ class PaceTest {
             other.commit();
             Eventually.eventually(
                     "it is known", RelayStage.PATIENCE, () -> relay.state().isPresent());
+        }
+    }
+
+    /** A server does not notice that the client of a session that waits for a lock has gone. */
+    @Test
+    void lockedTableKeepsNoConnectionOfTheServerForALookThatWasGivenUp() throws Exception {
+        try (var stage = new RelayStage();
+                var other = stage.connect()) {
+            other.setAutoCommit(false);
+            try (var statement = other.createStatement()) {
+                statement.execute("LOCK TABLE " + stage.table.name() + " IN ACCESS EXCLUSIVE MODE");
+            }
+            var impatient = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(stage.database, method, arguments);
+                if (result instanceof Connection connection) {
+                    connection.setNetworkTimeout(Runnable::run, 500);
+                }
+                return result;
+            });
+            var admin = OutboxAdmin.of(impatient, stage.table);
+            for (var look = 0; look < 3; look++) {
+                assertThatThrownBy(admin::quickState).isInstanceOf(SQLException.class);
+                assertThatThrownBy(() -> admin.examine(Optional.empty())).isInstanceOf(SQLException.class);
+            }
+            assertThat(waiting(stage)).as("those that wait").isLessThanOrEqualTo(1);
         }
     }
 

@@ -7,6 +7,7 @@ import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.sql.SQLException;
@@ -93,6 +94,26 @@ class PoisonTest {
                                         .equals(poison.get(0).eventId().toString())));
                 assertThat(admin.state().parked()).isEqualTo(poison.size() - 1);
             }
+        }
+    }
+
+    /** Where brokers make topics, too: each of its keys would cost a session. */
+    @Test
+    void topicWithANameThatNoneCanHaveWaitsAsAWhole() throws Exception {
+        try (var brokers = KafkaBrokers.start(1);
+                var stage = new RelayStage(brokers.bootstrap())) {
+            for (var key = 0; key < 50; key++) {
+                stage.stash(Message.of("no topic", "k" + key, "0"));
+            }
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.relay();
+            Eventually.eventually("those alone are left", RelayStage.PATIENCE, () -> stage.left() == 50);
+            assertThat(stage.events.stream().filter(RelayEvent.KeyBlocked.class::isInstance))
+                    .as("told once")
+                    .hasSize(1);
+            assertThat(stage.events.stream().filter(RelayEvent.LeaderRefreshed.class::isInstance))
+                    .as("sessions")
+                    .hasSizeLessThan(10);
         }
     }
 

@@ -392,6 +392,11 @@ final class World extends Store {
     }
 
     @Override
+    long beginning() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     Tenancy raise(Connection connection, Claim claim) {
         throw new UnsupportedOperationException();
     }

@@ -3,6 +3,8 @@ package dev.bellwether.cli.outbox;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Endpoint;
@@ -11,6 +13,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.logging.Logger;
@@ -44,7 +47,7 @@ final class JdbcSource implements DataSource {
         }
     }
 
-    /** Returns the same, whose connections wait so long for each answer, and break then. */
+    /** Returns the same, whose connections are open within this time, wait so long for each answer, and break then. */
     JdbcSource within(Duration each) {
         return new JdbcSource(uri, Optional.of(each));
     }
@@ -87,12 +90,24 @@ final class JdbcSource implements DataSource {
 
     @Override
     public Connection getConnection() throws SQLException {
-        var connection = DriverManager.getConnection(uri.expanded());
-        if (within.isPresent()) {
-            connection.setNetworkTimeout(Runnable::run, (int)
-                    Math.min(Integer.MAX_VALUE, within.get().toMillis()));
+        return within.isPresent() ? connect(within.get()) : DriverManager.getConnection(uri.expanded());
+    }
+
+    private Connection connect(Duration each) throws SQLException {
+        try {
+            // a driver may wait without an end for a server that accepts a connection and says nothing
+            var connection = new Bounded(each, () -> BackendOptions.late(uri, each))
+                    .open(() -> DriverManager.getConnection(uri.expanded()));
+            connection.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, each.toMillis()));
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            throw e;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new SQLTransientConnectionException("interrupted while connecting to " + uri, e);
+        } catch (Exception e) {
+            throw new SQLTransientConnectionException("no connection to " + uri, e);
         }
-        return connection;
     }
 
     @Override

@@ -220,14 +220,14 @@ public final class OutboxCommand implements Runnable {
             description = "Look for what breaks the order, the fences or the speed; 1 if something does.")
     int doctor(
             @picocli.CommandLine.Mixin At at,
-            @Option(names = "--kafka", paramLabel = "HOST:PORT", description = "Look at these brokers, too.") @Nullable
-                    String kafka,
+            @picocli.CommandLine.Mixin BrokerOptions brokers,
             @Option(names = "--json", description = "Print JSON.") boolean json)
             throws Exception {
+        var kafka = brokers.properties();
         var findings = at.ask(
                 around, (database, table) -> OutboxAdmin.of(database, table).examine(Optional.empty()));
-        if (kafka != null) {
-            findings = withBrokers(at, kafka, findings);
+        if (kafka.isPresent()) {
+            findings = withBrokers(at, kafka.get(), findings);
         }
         if (json) {
             around.out().println(OutboxJson.findings(findings));
@@ -245,16 +245,15 @@ public final class OutboxCommand implements Runnable {
     }
 
     /** Returns what is found there, too. If the brokers do not answer in time, what the database told is not lost. */
-    private List<OutboxAdmin.Finding> withBrokers(At at, String kafka, List<OutboxAdmin.Finding> ofDatabase)
-            throws Exception {
-        var late =
-                "the brokers do not answer: nothing from " + kafka + " within " + CommandDurations.show(at.timeout());
+    private List<OutboxAdmin.Finding> withBrokers(
+            At at, Map<String, Object> kafka, List<OutboxAdmin.Finding> ofDatabase) throws Exception {
+        var late = "the brokers do not answer: nothing from " + BrokerOptions.names(kafka) + " within "
+                + CommandDurations.show(at.timeout());
         try {
             return at.ask(
                     around,
                     () -> late,
-                    (database, table) ->
-                            OutboxAdmin.of(database, table).examine(Optional.of(Map.of("bootstrap.servers", kafka))));
+                    (database, table) -> OutboxAdmin.of(database, table).examine(Optional.of(kafka)));
         } catch (UnavailableException e) {
             var findings = new ArrayList<>(ofDatabase);
             findings.add(new OutboxAdmin.Finding(
@@ -360,8 +359,7 @@ public final class OutboxCommand implements Runnable {
                     + "it into another topic.")
     int replay(
             @picocli.CommandLine.Mixin At at,
-            @Option(names = "--kafka", paramLabel = "HOST:PORT", required = true, description = "The brokers.")
-                    String kafka,
+            @picocli.CommandLine.Mixin BrokerOptions brokers,
             @Option(names = "--from-id", paramLabel = "ID", description = "Begin with this row.") @Nullable Long fromId,
             @Option(
                             names = "--since",
@@ -393,6 +391,7 @@ public final class OutboxCommand implements Runnable {
             throw new UsageException("where does it begin? Say --from-id ID or --since TIME");
         }
         var which = fromId == null ? Replay.since(Objects.requireNonNull(since)) : Replay.fromId(fromId);
+        var kafka = brokers.required();
         which = topic == null ? which : which.ofTopic(topic);
         which = toId == null ? which : which.toId(toId);
         which = until == null ? which : which.until(until);
@@ -401,11 +400,10 @@ public final class OutboxCommand implements Runnable {
             return ExitCode.FAILED;
         }
         var chosen = which;
-        Map<String, Object> brokers = Map.of("bootstrap.servers", kafka);
         long count = at.work(around, (database, table) -> {
             var admin = OutboxAdmin.of(database, table);
             try {
-                return into == null ? admin.replay(chosen, brokers) : admin.replayInto(into, chosen, brokers);
+                return into == null ? admin.replay(chosen, kafka) : admin.replayInto(into, chosen, kafka);
             } catch (IllegalArgumentException e) {
                 throw new UsageException(String.valueOf(e.getMessage()), e);
             }

@@ -28,7 +28,7 @@ public final class OutboxMonitor implements PageServer.Orders {
 
     private final JdbcSource database;
     private final OutboxAdmin admin;
-    private final Bounded bounded;
+    private final OneQuestion questions;
     private final Feed feed;
     private final PageClock clock;
     private final boolean readOnly;
@@ -55,15 +55,16 @@ public final class OutboxMonitor implements PageServer.Orders {
      */
     public static OutboxMonitor start(Place place, Feed feed, PageClock clock, Duration refresh, boolean readOnly)
             throws Exception {
-        var database = JdbcSource.of(place.uri());
-        var bounded = new Bounded(place.timeout(), () -> BackendOptions.late(database.uri(), place.timeout()));
-        var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, place.table())));
+        var database = JdbcSource.of(place.uri()).within(place.timeout());
+        var questions = new OneQuestion(
+                new Bounded(place.timeout(), () -> BackendOptions.late(database.uri(), place.timeout())));
+        var layout = questions.ask(() -> database.use(connection -> OutboxSchema.layout(connection, place.table())));
         if (layout.isEmpty()) {
             throw new ElectionException("there is no table " + place.table() + " on " + database.uri()
                     + ": name it with --table, or make it with bellwether outbox migrate");
         }
         var table = new OutboxTable(place.table(), layout.get());
-        var monitor = new OutboxMonitor(database, OutboxAdmin.of(database, table), bounded, feed, clock, readOnly);
+        var monitor = new OutboxMonitor(database, OutboxAdmin.of(database, table), questions, feed, clock, readOnly);
         feed.put("outbox", "", json -> {
             json.writeStringField("on", database.uri().toString());
             json.writeStringField("table", place.table());
@@ -75,10 +76,15 @@ public final class OutboxMonitor implements PageServer.Orders {
     }
 
     private OutboxMonitor(
-            JdbcSource database, OutboxAdmin admin, Bounded bounded, Feed feed, PageClock clock, boolean readOnly) {
+            JdbcSource database,
+            OutboxAdmin admin,
+            OneQuestion questions,
+            Feed feed,
+            PageClock clock,
+            boolean readOnly) {
         this.database = database;
         this.admin = admin;
-        this.bounded = bounded;
+        this.questions = questions;
         this.feed = feed;
         this.clock = clock;
         this.readOnly = readOnly;
@@ -103,7 +109,7 @@ public final class OutboxMonitor implements PageServer.Orders {
     }
 
     private <T> T ask(Question<T> question) throws Exception {
-        return bounded.ask(() -> {
+        return questions.ask(() -> {
             try {
                 return question.ask();
             } catch (SQLException e) {

@@ -89,16 +89,16 @@ public final class StatusCommand implements Callable<Integer> {
     }
 
     private int watch() throws Exception {
-        var database = at.database(around);
+        var database = at.database(around).within(at.timeout());
         var table = at.ask(around, (same, found) -> found);
         var admin = OutboxAdmin.of(database, table);
-        var bounded = new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout()));
+        var looks = new OneQuestion(new Bounded(at.timeout(), () -> BackendOptions.late(database.uri(), at.timeout())));
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         Optional<State> last = Optional.empty();
         Optional<String> outage = Optional.empty();
         while (true) {
             try {
-                last = Optional.of(bounded.ask(() -> {
+                last = Optional.of(looks.ask(() -> {
                     try {
                         return admin.quickState();
                     } catch (SQLException e) {
@@ -147,6 +147,10 @@ public final class StatusCommand implements Callable<Integer> {
         }
     }
 
+    private static String nobody(ShardState shard) {
+        return shard.relay().isEmpty() ? "(nobody yet)" : "(nobody; last was " + shard.relay() + ")";
+    }
+
     private static LocalTime clock(ChronoUnit unit) {
         return LocalTime.now(ZoneId.systemDefault()).truncatedTo(unit);
     }
@@ -181,7 +185,7 @@ public final class StatusCommand implements Callable<Integer> {
             var served = shard.isServed();
             rows.add(List.of(
                     Integer.toString(shard.shard()),
-                    served ? shard.relay() : "(nobody; last was " + shard.relay() + ")",
+                    served ? shard.relay() : nobody(shard),
                     served ? Text.age(shard.since(), now) : "-",
                     Text.age(now.minus(shard.silent()), now) + " ago",
                     served ? Math.round(shard.ratePerSecond()) + "/s" : "-",

@@ -105,7 +105,7 @@ export class OutboxView {
     this.figures.parked.set(count.format(state.parked), 'wait until they are requeued', state.parked > 0);
     fill(this.shards, shards.map(shard => ({
       class: shard.served ? '' : 'off',
-      cells: [String(shard.shard), shard.served ? shard.leader : `nobody; last was ${shard.leader}`, shard.served ? age(Date.now() - shard.since) : '–',
+      cells: [String(shard.shard), shard.served ? shard.leader : shard.leader ? `nobody; last was ${shard.leader}` : 'nobody yet', shard.served ? age(Date.now() - shard.since) : '–',
         shard.silent < 5000 ? 'now' : age(shard.silent) + ' ago', shard.served ? count.format(Math.round(shard.rate)) + '/s' : '–', count.format(shard.published)],
     })), 'No relay has led this outbox yet.', 6);
     const told = unserved.map(shard => shard.shard).join();

@@ -11,6 +11,7 @@ import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -407,6 +409,56 @@ class OutboxVerbsTest {
                 .contains("OK: sequence public.alone_id_seq has CACHE 1")
                 .contains("ERROR: the brokers do not answer");
         assertThat(alone.code()).as(alone.all()).isEqualTo(ExitCode.FAILED);
+    }
+
+    @Test
+    void doctorAndReplayLogInAsAFileSays() throws Exception {
+        var settings = Map.of(
+                "listener.security.protocol.map",
+                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LINK0:SASL_PLAINTEXT",
+                "listener.name.link0.sasl.enabled.mechanisms",
+                "PLAIN",
+                "listener.name.link0.plain.sasl.jaas.config",
+                "org.apache.kafka.common.security.plain.PlainLoginModule required user_ops=\"so\";");
+        outbox("secured", "migrate");
+        outbox("secured", "migrate", "--to", "rotated");
+        var properties = folder.resolve("client.properties");
+        var reaper = folder.resolve("reaper.yaml");
+        try (var brokers = KafkaBrokers.start(1, 1, settings)) {
+            Files.writeString(properties, """
+                    security.protocol=SASL_PLAINTEXT
+                    sasl.mechanism=PLAIN
+                    sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
+                        username="ops" password="so";
+                    """);
+            Files.writeString(reaper, """
+                    harvest:
+                      baseKafkaConfig:
+                        bootstrap.servers: %s
+                        security.protocol: sasl_plaintext
+                        sasl.mechanism: PLAIN
+                        sasl.username: ops
+                        sasl.password: so
+                    """.formatted(brokers.bootstrap(0)));
+            for (var how : List.of(
+                    List.of("--kafka", brokers.bootstrap(0), "--kafka-config", properties.toString()),
+                    List.of("--kafka-config", reaper.toString()))) {
+                var doctor = new ArrayList<>(List.of("doctor", "--timeout", "60s"));
+                doctor.addAll(how);
+                var found = outbox("secured", doctor.toArray(String[]::new));
+                assertThat(found.out()).as(found.all()).contains("transaction.version is 2");
+                var replay = new ArrayList<>(List.of("replay", "--from-id", "1", "--into", "copy", "--timeout", "60s"));
+                replay.addAll(how);
+                var replayed = outbox("secured", replay.toArray(String[]::new));
+                assertThat(replayed.out()).as(replayed.all()).isEqualTo("0 published into copy\n");
+            }
+        }
+        var nowhere = outbox("secured", "doctor", "--kafka-config", properties.toString());
+        assertThat(nowhere.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(nowhere.err())
+                .contains("which brokers?", properties.toString())
+                .doesNotContain("PlainLoginModule");
+        assertThat(outbox("secured", "replay", "--from-id", "1", "--yes").err()).contains("which brokers?");
     }
 
     @Test

@@ -7,6 +7,7 @@ import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.io.StringWriter;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -62,6 +63,57 @@ class StatusTest {
             watch.join();
             execute("DROP OWNED BY " + looker);
             execute("DROP ROLE " + looker);
+        }
+    }
+
+    /** A server does not notice that the client of a session that waits for a lock has gone. */
+    @Test
+    void aLockedTableDoesNotUseUpTheConnectionsOfTheServer() throws Exception {
+        var uri = PostgresServer.shared().uri();
+        var made = Spoken.of(Map.of(), "outbox", "migrate", "--db", uri, "--table", table);
+        assertThat(made.code()).as(made.all()).isZero();
+        var out = new StringWriter();
+        var err = new StringWriter();
+        var watch = new Thread(() -> Spoken.into(
+                out,
+                err,
+                "outbox",
+                "status",
+                "--watch",
+                "--interval",
+                "1ms",
+                "--timeout",
+                "1s",
+                "--db",
+                uri,
+                "--table",
+                table));
+        try (var other = PostgresServer.shared().connect();
+                var statement = other.createStatement()) {
+            watch.start();
+            Eventually.eventually(
+                    "it shows the state", PATIENCE, () -> !out.toString().isEmpty());
+            other.setAutoCommit(false);
+            statement.execute("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE");
+            Eventually.eventually("it is told", PATIENCE, () -> err.toString().contains("Trying again"));
+            Eventually.throughout("few sessions wait", Duration.ofSeconds(6), () -> waiting(statement) <= 2);
+            var seen = out.toString().length();
+            other.rollback();
+            Eventually.eventually(
+                    "it shows the state again", PATIENCE, () -> out.toString().length() > seen);
+        } finally {
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    private long waiting(Statement statement) {
+        try (var result = statement.executeQuery(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + table + "'::regclass")) {
+            result.next();
+            return result.getLong(1);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 

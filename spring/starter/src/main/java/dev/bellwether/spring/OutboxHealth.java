@@ -45,7 +45,9 @@ final class OutboxHealth {
             details.put("oldest", state.oldest().toString());
             details.put("parked", state.parked());
             var leaders = new TreeMap<String, String>();
-            state.shards().forEach(shard -> leaders.put(String.valueOf(shard.shard()), shard.relay()));
+            state.shards()
+                    .forEach(shard -> leaders.put(
+                            String.valueOf(shard.shard()), shard.relay().isEmpty() ? "nobody yet" : shard.relay()));
             details.put("leaders", leaders);
         } else {
             details.put(
