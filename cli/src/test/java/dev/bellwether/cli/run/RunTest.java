@@ -768,8 +768,8 @@ class RunTest {
             }
         };
         try (var elections = Elections.connect("memory:" + folder)) {
-            var session = session(
-                    new Watchdog.Job(List.of("true"), slow, plan.grace(), plan.margin(), Optional.empty()));
+            var session =
+                    session(new Watchdog.Job(List.of("true"), slow, plan.grace(), plan.margin(), Optional.empty()));
             elections.stand("e", settings(plan, session));
             try {
                 assertThat(starting.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
