@@ -33,7 +33,9 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.time.Duration;
@@ -42,6 +44,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.MissingParameterException;
@@ -50,10 +53,13 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Where the {@code bellwether} command begins. */
 public final class Main {
+    /** Verbs that stand for an election: a message that nobody reads must not hold up a renewal or a hand-over. */
+    private static final Set<String> STANDING = Set.of("run", "file", "serve", "reap");
+
     private Main() {}
 
     /** Runs the command and exits with its code. */
-    public static void main(String[] args) {
+    public static void main(String[] args) throws InterruptedException {
         if (args.length == 1 && (args[0].equals("--version") || args[0].equals("-V"))) {
             System.out.println(Version.line()); // the one that people and scripts wait for
             if (System.out.checkError()) {
@@ -64,8 +70,14 @@ public final class Main {
         if (Arrays.asList(args).contains("--verbose")) {
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
         }
-        var around = surroundings();
-        System.exit(run(around, args));
+        if (Arrays.stream(args).noneMatch(STANDING::contains)) {
+            System.exit(run(surroundings(new FileOutputStream(FileDescriptor.err)), args));
+        }
+        var errors = new QueuedOutput(new FileOutputStream(FileDescriptor.err), "bellwether-errors");
+        System.setErr(new PrintStream(errors, true, Charset.defaultCharset())); // for the log
+        var code = run(surroundings(errors), args);
+        errors.finish();
+        System.exit(code);
     }
 
     /** Runs the command in the given surroundings, and returns its exit code. */
@@ -248,22 +260,21 @@ public final class Main {
     }
 
     /** The launcher says which streams are terminals, since Java 17 cannot; without it, none are. */
-    private static CommandEnvironment surroundings() {
+    private static CommandEnvironment surroundings(OutputStream errors) {
         var terminals = System.getProperty("bellwether.terminals", "");
         return new CommandEnvironment(
                 System.getenv(),
                 new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset())),
-                writer(FileDescriptor.out),
-                writer(FileDescriptor.err),
+                writer(new FileOutputStream(FileDescriptor.out)),
+                writer(errors),
                 terminals.contains("0"),
                 terminals.contains("1"),
                 terminals.contains("2"),
                 false);
     }
 
-    private static PrintWriter writer(FileDescriptor descriptor) {
-        return new PrintWriter(
-                new OutputStreamWriter(new FileOutputStream(descriptor), Charset.defaultCharset()), true);
+    private static PrintWriter writer(OutputStream stream) {
+        return new PrintWriter(new OutputStreamWriter(stream, Charset.defaultCharset()), true);
     }
 
     /** What the build wrote down. */

@@ -234,6 +234,29 @@ class ConsolePageTest {
     }
 
     @Test
+    void theOpenElectionIsMarkedAsUnknownWhileItCannotBeRead() throws Exception {
+        var name = backend.substring("memory:".length());
+        var link = LinkedStores.link(name);
+        await(stand("billing", "ann"));
+        open(console("linked:" + name, "--refresh", "200ms", "--timeout", "5s"));
+        browser.await(row("billing"));
+        browser.evaluate(row("billing") + ".click()");
+        browser.await("document.getElementById('near-state')?.textContent.startsWith('ann leads, token 1')");
+
+        link.refuse();
+        browser.await("document.getElementById('near-state').textContent.startsWith('Unknown: ')");
+        assertThat(browser.evaluate("document.getElementById('near-state').textContent")
+                        .asText())
+                .contains("refused", "ann leads, token 1");
+        assertThat(browser.evaluate("document.getElementById('stand-down').disabled")
+                        .asBoolean())
+                .isTrue();
+
+        link.heal();
+        browser.await("document.getElementById('near-state').textContent.startsWith('ann leads, token 1')");
+    }
+
+    @Test
     void pageSaysThatTheConsoleHasEnded() throws Exception {
         await(stand("billing", "ann"));
         open(console(backend));

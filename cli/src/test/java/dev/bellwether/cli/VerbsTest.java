@@ -16,6 +16,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -25,6 +26,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class VerbsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -75,6 +78,29 @@ class VerbsTest {
                 .contains("nightly")
                 .doesNotContain("billing");
         assertThat(Spoken.of(environment, "ls", "b.lling").err()).contains("No election is called 'b.lling'");
+    }
+
+    @Test
+    void lsHasTheTimeForEachElection() throws Exception {
+        for (var i = 0; i < 120; i++) {
+            elections.election("e-" + i).end();
+        }
+        var link = LinkedStores.link(name());
+        link.delay(Duration.ofMillis(10)); // each way
+
+        var spoken = Spoken.of(environment, "ls", "--json", "--on", "linked:" + name(), "--timeout", "2s");
+
+        assertThat(spoken.code()).as(spoken.err()).isZero();
+        assertThat(spoken.json().get("elections")).hasSize(120);
+    }
+
+    @Test
+    void lsTakesCharactersOutsideTheBasicPlane() throws Exception {
+        lead("\uD83D\uDE00-billing", "ann");
+
+        for (var pattern : List.of("\uD83D\uDE00*", "?-billing")) {
+            assertThat(Spoken.of(environment, "ls", pattern).out()).as(pattern).contains("-billing");
+        }
     }
 
     @Test
@@ -225,6 +251,81 @@ class VerbsTest {
 
         assertThat(spoken.code()).isZero();
         assertThat(spoken.out().lines()).singleElement().asString().endsWith("billing  ann leads, token 1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "billing"})
+    void watchSaysOnceThatTheBackendDoesNotAnswerAndOnceThatItDoes(String named) throws Exception {
+        lead("billing", "ann");
+        var link = LinkedStores.link(name());
+        var out = new StringWriter();
+        var err = new StringWriter();
+        var words = new ArrayList<>(List.of("watch", "--on", "linked:" + name(), "--timeout", "5s"));
+        if (!named.isEmpty()) {
+            words.add(named);
+        }
+        var watch = new Thread(() -> Spoken.into(out, err, words.toArray(String[]::new)));
+        watch.start();
+        try {
+            Eventually.eventually(
+                    "it shows who leads", PATIENCE, () -> out.toString().contains("ann leads"));
+            link.refuse();
+            Eventually.eventually("it complains", PATIENCE, () -> lines(err) > 0);
+            link.heal();
+            Eventually.eventually("it says that this is over", PATIENCE, () -> lines(err) > 1);
+            assertThat(err.toString().lines())
+                    .satisfiesExactly(
+                            first ->
+                                    assertThat(first).startsWith("bellwether: ").contains("refused"),
+                            second -> assertThat(second).contains("answers again"));
+        } finally {
+            link.heal();
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    @Test
+    void watchOnATerminalMarksWhatIsNotKnownAnyMore() throws Exception {
+        lead("billing", "ann");
+        var link = LinkedStores.link(name());
+        var out = new StringWriter();
+        var watch = new Thread(
+                () -> Spoken.onTerminalInto(out, environment, "watch", "billing", "--on", "linked:" + name()));
+        watch.start();
+        try {
+            Eventually.eventually(
+                    "it is a row", PATIENCE, () -> row(out, "billing").endsWith(" ann"));
+            link.refuse();
+            Eventually.eventually(
+                    "it is marked", PATIENCE, () -> row(out, "billing").endsWith("(unknown; last was ann)"));
+            link.heal();
+            Eventually.eventually(
+                    "it is known again", PATIENCE, () -> row(out, "billing").endsWith(" ann"));
+        } finally {
+            link.heal();
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    private static long lines(StringWriter text) {
+        return text.toString().lines().count();
+    }
+
+    /** Returns the row of an election in the last drawing, or nothing. */
+    private static String row(StringWriter out, String election) {
+        return lastFrame(out)
+                .lines()
+                .map(line -> line.replaceAll("\u001b\\[[0-9;]*[A-Za-z]", ""))
+                .filter(line -> line.startsWith(election + " "))
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Returns the name of the store. */
+    private String name() {
+        return uri.substring("memory:".length());
     }
 
     @Test

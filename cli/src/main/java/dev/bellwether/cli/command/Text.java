@@ -43,7 +43,7 @@ public final class Text {
 
     /** Returns whether this is the name, where * stands for any characters and ? for one. */
     public static boolean matches(String pattern, String name) {
-        var regex = pattern.chars()
+        var regex = pattern.codePoints()
                 .mapToObj(c -> c == '*' ? ".*" : c == '?' ? "." : Pattern.quote(Character.toString(c)))
                 .collect(Collectors.joining());
         return Pattern.compile(regex, Pattern.DOTALL).matcher(name).matches();

@@ -89,7 +89,7 @@ final class DemoCleanup implements AutoCloseable {
         }
         away = true;
         over = true;
-        keys.ifPresent(KeyPresses::close);
+        keys.ifPresent(DemoCleanup::close);
         while (!kept.isEmpty()) {
             close(kept.pop());
         }

@@ -17,7 +17,8 @@ import java.util.concurrent.TimeUnit;
 final class KeyPresses implements AutoCloseable {
     private final String before;
 
-    private KeyPresses(String before) {
+    /** Restores what is so called in the end. */
+    KeyPresses(String before) {
         this.before = before;
     }
 

@@ -2,10 +2,10 @@ package dev.bellwether.cli.look;
 
 import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
-import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
+import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
@@ -62,7 +62,7 @@ public final class ListCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         Found found;
         try (var connected = target.connect()) {
-            found = connected.ask(() -> states(connected.elections()));
+            found = states(connected);
         }
         found.unknown().forEach((name, why) -> around.err().println("bellwether: warning: " + name + ": " + why));
         if (json) {
@@ -90,12 +90,15 @@ public final class ListCommand implements Callable<Integer> {
         }
     }
 
-    private Found states(Elections elections) {
+    /** Each election has the time by itself: there may be any number of them. */
+    private Found states(Connected connected) throws Exception {
+        var elections = connected.elections();
         var found = new Found(new LinkedHashMap<>(), new LinkedHashMap<>());
-        for (var name : elections.list()) {
+        for (var name : connected.ask(elections::list)) {
             if (pattern == null || Text.matches(pattern, name)) {
+                connected.again();
                 try {
-                    found.states().put(name, elections.election(name).state());
+                    found.states().put(name, connected.ask(elections.election(name)::state));
                 } catch (UnavailableException e) {
                     throw e;
                 } catch (ElectionException e) { // of this one: it must not hide the others

@@ -63,8 +63,8 @@ public final class WatchCommand implements Callable<Integer> {
     private final List<String> changes = new ArrayList<>();
     private int drawnLines;
     private Screen screen = Screen.USUAL;
-    private boolean answered; // confined to the thread that asks, as is the next
-    private boolean refused;
+    private boolean unknown; // guarded by this: the backend does not tell what is so now
+    private boolean answered; // confined to the thread that asks
 
     @Mixin
     private final BackendOptions target;
@@ -142,29 +142,44 @@ public final class WatchCommand implements Callable<Integer> {
 
     /** Returns the elections to watch; nothing if the backend does not tell. */
     private Optional<List<String>> names(Connected connected, ConnectUri uri) throws Exception {
-        if (election != null) {
-            return Optional.of(List.of(election));
-        }
         try {
-            var names = connected.ask(connected.elections()::list);
+            var names = connected.ask(() -> names(connected.elections()));
             answered = true;
-            refused = false;
+            known();
             return Optional.of(names);
-        } catch (UnavailableException e) {
-            return Optional.empty(); // those that we know are watched on; new ones are found when it answers again
         } catch (ElectionException e) {
-            if (!answered) {
+            if (!answered && !(e instanceof UnavailableException)) {
                 throw e; // this is not for a while
             }
-            if (!refused) {
-                refused = true;
-                complain(uri.redact(String.valueOf(e.getMessage())));
-            }
-            return Optional.empty(); // as above
+            notKnown(uri.redact(String.valueOf(e.getMessage())));
+            return Optional.empty(); // those that we know are watched on; new ones are found when it answers again
         }
     }
 
-    private synchronized void complain(String message) {
+    /** Asks for one that is named, too: a watch does not tell that it hears nothing. */
+    private List<String> names(Elections elections) {
+        if (election == null) {
+            return elections.list();
+        }
+        elections.election(election).state();
+        return List.of(election);
+    }
+
+    private synchronized void notKnown(String why) {
+        if (!unknown) {
+            unknown = true;
+            complain(why + ". Trying again");
+        }
+    }
+
+    private synchronized void known() {
+        if (unknown) {
+            unknown = false;
+            complain("the backend answers again");
+        }
+    }
+
+    private void complain(String message) {
         if (live()) {
             changed(now() + "  " + message);
         } else {
@@ -233,13 +248,7 @@ public final class WatchCommand implements Callable<Integer> {
         seats.entrySet().stream()
                 .sorted(Comparator.comparing(
                         one -> one.getValue().isPresent())) // vacant ones first, if not all have room
-                .map(one -> one.getValue()
-                        .map(leader -> List.of(
-                                one.getKey(),
-                                Long.toString(leader.token()),
-                                Text.age(leader.since(), now),
-                                leader.candidate()))
-                        .orElse(List.of(one.getKey(), "-", "-", "(nobody)")))
+                .map(one -> unknown ? unknownRow(one.getKey(), one.getValue()) : row(one.getKey(), one.getValue(), now))
                 .forEach(rows::add);
         var table = Text.columns(rows);
         var lines = screen.fit(table.get(0), table.subList(1, table.size()), changes);
@@ -247,5 +256,18 @@ public final class WatchCommand implements Callable<Integer> {
         drawnLines = lines.size();
         around.out().print(drawn);
         around.out().flush();
+    }
+
+    private static List<String> row(String name, Optional<Leader> leader, Instant now) {
+        return leader.map(one -> List.of(name, Long.toString(one.token()), Text.age(one.since(), now), one.candidate()))
+                .orElse(List.of(name, "-", "-", "(nobody)"));
+    }
+
+    private static List<String> unknownRow(String name, Optional<Leader> last) {
+        return List.of(
+                name,
+                "?",
+                "?",
+                "(unknown; last was " + last.map(Leader::candidate).orElse("nobody") + ")");
     }
 }

@@ -108,7 +108,7 @@ public final class FileCommand implements Callable<Integer> {
         var config = BackendOptions.settings(() -> {
             var settings = CandidacyConfig.builder().lease(lease).listener(event -> {
                 if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
-                    fresh.remove(); // in order, the seat passes on when this has returned
+                    fresh.withdraw(); // in order, the seat passes on when this has returned
                 } else if (event instanceof LeadershipEvent.Ended || event instanceof LeadershipEvent.Failed) {
                     over.countDown();
                 }
@@ -117,6 +117,8 @@ public final class FileCommand implements Callable<Integer> {
             return settings.build();
         });
         var interval = config.renewInterval().dividedBy(4);
+        // Once the mandate has ended, the seat is kept for no longer than this, measured by the backend's clock.
+        var longest = Duration.ofNanos((long) (config.standDownBudget().toNanos() * (1 - config.driftBound())));
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         try (var elections = target.connect().elections();
                 var candidacy = elections.stand(name, config)) {
@@ -124,7 +126,7 @@ public final class FileCommand implements Callable<Integer> {
                 while (System.nanoTime() - end < 0) {
                     var mandate = await(candidacy, interval);
                     if (mandate.isPresent()) {
-                        fresh.write(mandate.get());
+                        fresh.write(mandate.get(), longest);
                     } else {
                         fresh.removeStale(name); // we stand, so it is ours to tidy up
                     }

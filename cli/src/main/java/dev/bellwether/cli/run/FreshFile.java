@@ -14,6 +14,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Properties;
 import java.util.Set;
@@ -31,17 +32,20 @@ final class FreshFile {
 
     private final Path file;
     private String written = ""; // what we wrote last; guarded by this
+    private long freshUntilNanos = System.nanoTime(); // at the latest; guarded by this
 
     FreshFile(Path file) {
         this.file = file;
     }
 
     /**
-     * Writes, in one step, that the mandate lasts as long as it does now; a reader sees the old file or the new one.
+     * Writes, in one step, that the mandate lasts as long as it does now, and no longer than so long: a reader sees the
+     * old file or the new one.
      */
-    synchronized void write(Mandate mandate) throws IOException {
+    synchronized void write(Mandate mandate, Duration longest) throws IOException {
         var clock = clock(); // read before what remains: the end comes out early rather than late
-        var remaining = mandate.remaining();
+        var left = mandate.remaining();
+        var remaining = left.compareTo(longest) < 0 ? left : longest;
         if (remaining.isZero()) {
             remove();
             return;
@@ -68,6 +72,7 @@ final class FreshFile {
         try {
             Files.writeString(beside, text);
             written = text;
+            freshUntilNanos = System.nanoTime() + remaining.toNanos();
             Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } finally {
             Files.deleteIfExists(beside);
@@ -88,6 +93,23 @@ final class FreshFile {
             Files.deleteIfExists(file);
         }
         written = "";
+    }
+
+    /**
+     * Removes it, and if that fails, waits until it is too old: when this returns or throws, it tells nobody that we
+     * lead.
+     */
+    void withdraw() throws IOException {
+        try {
+            remove();
+        } catch (IOException | RuntimeException e) {
+            Uninterrupted.sleepUntil(freshUntilNanos());
+            throw e;
+        }
+    }
+
+    private synchronized long freshUntilNanos() {
+        return freshUntilNanos;
     }
 
     /** Removes what an earlier writer for this election has left behind and nobody keeps fresh. */

@@ -230,11 +230,11 @@ public final class RunCommand implements Callable<Integer> {
     /** Returns the outcome that ends this candidacy, or null when it has waited for too long. */
     private RunSession.@Nullable Outcome outcome(RunSession stand) throws InterruptedException {
         while (true) {
-            var wait = maxWait.map(longest -> longest.minus(stand.idle())).orElse(Duration.ofDays(1));
-            if (wait.isNegative() || wait.isZero()) {
+            if (maxWait.isPresent() && stand.giveUpIfIdleFor(maxWait.get())) {
                 return null;
             }
-            var outcome = stand.next(wait);
+            var outcome = stand.next(
+                    maxWait.map(longest -> longest.minus(stand.idle())).orElse(Duration.ofDays(1)));
             if (outcome instanceof RunSession.Lost loss && loss.standsAgain() && (restart || loss.ordered())) {
                 continue; // by itself
             }

@@ -28,6 +28,7 @@ final class RunSession implements LeadershipListener {
     private final AtomicReference<@Nullable Watchdog> keeper = new AtomicReference<>();
     private volatile long idleSinceNanos;
     private final boolean again;
+    private boolean starting; // guarded by this, as are changes of the next
     private volatile boolean leaving;
     private volatile boolean endedByWatchdog;
     private boolean lost; // confined to the events
@@ -70,18 +71,27 @@ final class RunSession implements LeadershipListener {
         return outcomes.poll(within.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** Returns for how long no command has been running. */
-    Duration idle() {
-        return isRunning() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSinceNanos);
+    /** Returns for how long no command has been running, or being started. */
+    synchronized Duration idle() {
+        return isBusy() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSinceNanos);
     }
 
-    boolean isRunning() {
-        return keeper.get() != null;
+    private boolean isBusy() {
+        return starting || keeper.get() != null;
     }
 
     /** Starts nothing any more: what ends from now on ends because we leave. */
-    void leaving() {
+    synchronized void leaving() {
         leaving = true;
+    }
+
+    /** The same if it has been idle for this long, and has come to nothing else; returns whether it has. */
+    synchronized boolean giveUpIfIdleFor(Duration longest) {
+        if (idle().compareTo(longest) < 0 || !outcomes.isEmpty()) {
+            return false;
+        }
+        leaving = true;
+        return true;
     }
 
     @Override
@@ -108,21 +118,30 @@ final class RunSession implements LeadershipListener {
     }
 
     private void lead(Mandate mandate) throws InterruptedException {
-        if (leaving) {
-            return;
-        }
         var present = keeper.get();
-        if (present != null) {
-            leadAgain(present, mandate);
+        if (!mayStart()) {
             return;
         }
         try {
-            start(mandate);
+            if (present == null) {
+                start(mandate);
+            } else {
+                leadAgain(present, mandate);
+            }
         } catch (InterruptedException e) {
             throw e;
         } catch (Throwable e) { // no thread or no memory, too: or the seat would be held without a command
             outcomes.add(new Broken("the command cannot be started: " + wordsFor(e)));
+        } finally {
+            synchronized (this) {
+                starting = false;
+            }
         }
+    }
+
+    private synchronized boolean mayStart() {
+        starting = !leaving;
+        return starting;
     }
 
     private void start(Mandate mandate) throws IOException, InterruptedException {
@@ -179,14 +198,14 @@ final class RunSession implements LeadershipListener {
             }
             return;
         }
-        say.accept("leading no more (" + why + "): ending the command");
-        if (atOnce) {
-            present.kill();
-        } else {
-            present.down();
-        }
-        if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
-            outcomes.add(new Lost(why, true, ordered));
+        var ended = atOnce ? present.kill() : present.down();
+        try {
+            say.accept("leading no more (" + why + "): ending the command");
+        } finally {
+            ended.run();
+            if (cause != Cause.ENDED && cause != Cause.FAILED) { // what follows on these says more
+                outcomes.add(new Lost(why, true, ordered));
+            }
         }
     }
 
@@ -194,8 +213,8 @@ final class RunSession implements LeadershipListener {
     private void stop() {
         var present = keeper.get();
         if (present != null) {
-            leaving = true;
-            present.down();
+            leaving();
+            present.down().run();
         }
     }
 
@@ -224,8 +243,11 @@ final class RunSession implements LeadershipListener {
     /** The watchdog was first: of the loss we hear a moment later, or never. */
     private void endedByWatchdog(String why) {
         endedByWatchdog = true;
-        say.accept("the watchdog ended the command: " + why);
-        outcomes.add(new Lost(why, false, false));
+        try {
+            say.accept("the watchdog ended the command: " + why);
+        } finally {
+            outcomes.add(new Lost(why, false, false));
+        }
     }
 
     private static String wordsFor(Throwable e) {

@@ -187,16 +187,23 @@ final class Watchdog {
         return ended;
     }
 
-    /** Ends the command: SIGTERM, and SIGKILL when the grace is over. Returns when it has ended. */
-    void down() {
-        tell("down");
-        awaitEnd(job.grace().plus(job.margin().dividedBy(2)));
+    /**
+     * Ends the command: SIGTERM, and SIGKILL when the grace is over. Returns at once; what it returns waits until the
+     * command has ended.
+     */
+    Runnable down() {
+        return end("down", job.grace().plus(job.margin().dividedBy(2)));
     }
 
-    /** Kills the command. Returns when it has ended. */
-    void kill() {
-        tell("kill");
-        awaitEnd(job.margin().dividedBy(2));
+    /** Kills the command. Returns at once; what it returns waits until the command has ended. */
+    Runnable kill() {
+        return end("kill", job.margin().dividedBy(2));
+    }
+
+    private Runnable end(String order, Duration patience) {
+        var deadline = System.nanoTime() + patience.toNanos();
+        tell(order);
+        return () -> awaitEnd(deadline);
     }
 
     /**
@@ -210,7 +217,7 @@ final class Watchdog {
         if (Uninterrupted.await(() -> ended.isDone() || lossesTold() >= losses, deadline)) {
             return true;
         }
-        awaitEnd(Duration.ZERO);
+        awaitEnd(deadline);
         return false;
     }
 
@@ -230,8 +237,7 @@ final class Watchdog {
     }
 
     /** The watchdog keeps the time; we only step in if it does not. */
-    private void awaitEnd(Duration patience) {
-        var deadline = System.nanoTime() + patience.toNanos();
+    private void awaitEnd(long deadline) {
         var interrupted = false;
         var stepped = false;
         while (!ended.isDone()) {

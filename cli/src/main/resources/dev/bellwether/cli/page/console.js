@@ -217,24 +217,44 @@ export class ConsoleView {
     const name = this.name;
     try {
       const answer = await fetch('/election?' + new URLSearchParams({ name }));
-      if (answer.ok && name === this.name) {
-        this.showNear(await answer.json());
+      const said = answer.ok ? await answer.json() : (await answer.text()).trim();
+      if (name === this.name) {
+        this.openNear(name);
+        if (answer.ok) {
+          this.showNear(said);
+        } else {
+          this.doubtNear(said);
+        }
       }
     } catch (e) {
       // the events say that nobody answers
     }
   }
 
-  showNear(state) {
-    if (this.nearFor !== state.name) {
-      this.nearFor = state.name;
-      this.buildNear(state.name);
+  openNear(name) {
+    if (this.nearFor !== name) {
+      this.nearFor = name;
+      this.lastSeen = '';
+      this.buildNear(name);
     }
     this.near.hidden = false;
+  }
+
+  /** What it shows was so at the last answer, and nothing can be ordered by it. */
+  doubtNear(why) {
+    text(this.nearState, `Unknown: ${why}.${this.lastSeen && ' At the last answer: ' + this.lastSeen}`);
+    delete this.candidates.dataset.key;
+    for (const button of this.near.querySelectorAll('#stand-down, .hand-over')) {
+      button.disabled = true;
+    }
+  }
+
+  showNear(state) {
     const leader = state.leader;
     this.near.classList.toggle('ended', state.ended);
-    text(this.nearState, state.ended ? 'It has ended: nobody may stand.' : leader
-      ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.');
+    this.lastSeen = state.ended ? 'It has ended: nobody may stand.' : leader
+      ? `${leader.candidate} leads, token ${leader.token}, since ${new Date(leader.since).toLocaleString()}` : 'Nobody leads.';
+    text(this.nearState, this.lastSeen);
     const candidates = state.candidates.map(one => [one.id, one.leads ? 'leads' : one.heard ? 'stands by, last heard ' + age(Date.now() - Date.parse(one.heard)) + ' ago' : 'stands by', String(one.priority),
       Object.entries(one.metadata).map(([key, value]) => `${key}=${value}`).join(' ') || '–',
       this.standDown && leader && !one.leads && mayAct() ? { button: 'Hand over…', act: () => this.orderHandOver(state.name, one.id) } : '']);

@@ -135,7 +135,10 @@ class ElectionMonitorTest {
                         "it finds a new one", PATIENCE, () -> out.toString().contains(later.election()));
             }
 
-            assertThat(err.toString().lines()).hasSize(1);
+            assertThat(err.toString().lines())
+                    .satisfiesExactly(
+                            first -> assertThat(first).contains("GRANT "),
+                            second -> assertThat(second).contains("answers again"));
             assertThat(watch.isAlive()).isTrue();
         } finally {
             watch.interrupt();

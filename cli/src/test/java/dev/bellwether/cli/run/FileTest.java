@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
 import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Never;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -128,7 +130,7 @@ class FileTest {
         var file = folder.resolve("leader");
         try (var elections = Elections.connect(uri);
                 var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
-            new FreshFile(file).write(leader.await(PATIENCE).orElseThrow());
+            new FreshFile(file).write(leader.await(PATIENCE).orElseThrow(), Duration.ofMinutes(5));
             assertThat(Spoken.of(environment, "file", file.toString(), "nightly", "--for", "500ms")
                             .code())
                     .isZero();
@@ -142,13 +144,40 @@ class FileTest {
         try (var elections = Elections.connect(uri);
                 var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
             var mandate = leader.await(PATIENCE).orElseThrow();
-            new FreshFile(file).write(mandate);
+            new FreshFile(file).write(mandate, Duration.ofMinutes(5));
             var written = Files.readString(file);
             assertThat(Spoken.of(Map.of(), "file", "--check", file.toString()).err())
                     .as(written)
                     .isEmpty();
             Files.writeString(file, written.replaceAll("until_millis=\\d+", "until_millis=1"));
             assertThat(check(file)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void aFileThatCannotBeRemovedIsTooOldBeforeAnotherLeads() throws Exception {
+        var real = Files.createDirectory(folder.resolve("real"));
+        var link = Files.createSymbolicLink(folder.resolve("link"), real);
+        var seen = new CompletableFuture<Integer>();
+        var writer = CompletableFuture.supplyAsync(
+                () -> Spoken.of(environment, "file", link.resolve("leader").toString(), "nightly", "--lease", "5s"),
+                task -> new Thread(task).start());
+        Eventually.eventually("it is fresh", PATIENCE, () -> check(real.resolve("leader")) == 0);
+        try (var elections = Elections.connect(uri)) {
+            var config = CandidacyConfig.builder().listener(event -> {
+                if (event instanceof LeadershipEvent.Acquired) {
+                    seen.complete(check(real.resolve("leader")));
+                }
+            });
+            elections.stand("nightly", config.build());
+
+            Files.delete(link); // from here on the file is there, and out of its writer's reach
+            Files.createFile(link);
+
+            assertThat(seen.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .as(Never.mark("what --check says of the former leader when another leads"))
+                    .isEqualTo(ExitCode.NOBODY_LEADS);
+            assertThat(writer.join().code()).isEqualTo(ExitCode.FAILED);
         }
     }
 
@@ -171,9 +200,9 @@ class FileTest {
         try (var elections = Elections.connect(uri);
                 var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
             var fresh = new FreshFile(file);
-            fresh.write(leader.await(PATIENCE).orElseThrow());
+            fresh.write(leader.await(PATIENCE).orElseThrow(), Duration.ofMinutes(5));
             assertThat(Files.getPosixFilePermissions(file)).isEqualTo(ordinary);
-            fresh.write(leader.mandate().orElseThrow());
+            fresh.write(leader.mandate().orElseThrow(), Duration.ofMinutes(5));
             assertThat(Files.getPosixFilePermissions(file)).isEqualTo(ordinary);
         }
     }

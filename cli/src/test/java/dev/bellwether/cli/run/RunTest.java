@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -266,7 +267,6 @@ class RunTest {
         assertThat(codeOf(first)).isEqualTo(143);
     }
 
-    /** Writes to a FIFO that nobody reads from until there is room for no more. */
     private void fillOrders(long keeper) throws IOException, InterruptedException {
         var arguments =
                 ProcessHandle.of(keeper).orElseThrow().info().arguments().orElseThrow();
@@ -274,18 +274,84 @@ class RunTest {
                 .filter(argument -> argument.endsWith("keeper.bash"))
                 .findFirst()
                 .orElseThrow();
+        fill(Path.of(script).resolveSibling("orders"));
+    }
+
+    /** Writes to a FIFO that nobody reads from until there is room for no more. */
+    private void fill(Path fifo) throws IOException, InterruptedException {
         var said = folder.resolve("dd");
-        var dd = new ProcessBuilder(
-                        "dd",
-                        "if=/dev/zero",
-                        "of=" + Path.of(script).resolveSibling("orders"),
-                        "bs=1",
-                        "oflag=nonblock",
-                        "conv=notrunc")
+        var dd = new ProcessBuilder("dd", "if=/dev/zero", "of=" + fifo, "bs=1", "oflag=nonblock", "conv=notrunc")
                 .redirectError(said.toFile());
         dd.environment().put("LC_ALL", "C");
         assertThat(dd.start().waitFor()).isEqualTo(1);
         assertThat(Files.readString(said)).contains("Resource temporarily unavailable");
+    }
+
+    @Test
+    void commandIsEndedBeforeAnotherLeadsAlsoIfNobodyReadsWhatIsSaid() throws Exception {
+        // The mandate is long, so that the watchdog would let the command run on for long.
+        var stubborn = new String[] {"run", "--lease", "15s", "--grace", "300ms", "e", "--", "bash", "-c", STUBBORN};
+        try (var errors = fifo("errors")) {
+            var first = started(command(stubborn).redirectError(errors.path.toFile()));
+            untilBeats(1);
+            var second = bellwether(stubborn);
+            until(() -> told(second).contains("standing by"));
+            fill(errors.path);
+
+            assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+
+            untilBeats(2);
+            assertNoOverlap(2);
+            assertThat(first.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void commandIsStartedAndItsCodePassedOnAlsoIfNobodyReadsWhatIsSaid() throws Exception {
+        try (var errors = fifo("errors")) {
+            fill(errors.path);
+
+            var script = "echo begun >>$BEATS; exit 7";
+            var run =
+                    started(builder("--verbose", "e", "--", "sh", "-c", script).redirectError(errors.path.toFile()));
+            until(() -> lines("beats").contains("begun"));
+            errors.drain();
+
+            assertThat(codeOf(run)).isEqualTo(7);
+        }
+    }
+
+    /** A FIFO that has a reader, which reads nothing. */
+    private record Unread(Path path, FileChannel open) implements AutoCloseable {
+        /** Reads whatever comes from now on. */
+        void drain() {
+            var thread = new Thread(() -> {
+                try {
+                    while (open.read(ByteBuffer.allocate(4096)) >= 0) {}
+                } catch (IOException closed) {
+                    return;
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        @Override
+        public void close() throws IOException {
+            open.close();
+        }
+    }
+
+    private Unread fifo(String name) throws Exception {
+        var path = folder.resolve(name);
+        Programs.run("mkfifo", path.toString());
+        return new Unread(path, FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE));
+    }
+
+    private Process started(ProcessBuilder builder) throws IOException {
+        var process = builder.start();
+        started.add(process);
+        return process;
     }
 
     @Test
@@ -681,6 +747,41 @@ class RunTest {
                     .isInstanceOfSatisfying(
                             RunSession.Broken.class,
                             outcome -> assertThat(outcome.why()).contains("unable to create native thread"));
+        }
+    }
+
+    @Test
+    void commandThatIsBeingStartedIsNotIdle() throws Exception {
+        var plan = LeasePlan.of(Optional.of(LEASE), Optional.empty());
+        var starting = new CountDownLatch(1);
+        var started = new CountDownLatch(1);
+        var slow = new AbstractMap<String, String>() {
+            @Override
+            public Set<Entry<String, String>> entrySet() {
+                starting.countDown();
+                try {
+                    started.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                return Set.of();
+            }
+        };
+        try (var elections = Elections.connect("memory:" + folder)) {
+            var session =
+                    session(new Watchdog.Job(List.of("true"), slow, plan.grace(), plan.margin(), Optional.empty()));
+            elections.stand("e", settings(plan, session));
+            try {
+                assertThat(starting.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .isTrue();
+
+                assertThat(session.idle()).isZero();
+                assertThat(session.giveUpIfIdleFor(Duration.ofNanos(1)))
+                        .as("it gives up")
+                        .isFalse();
+            } finally {
+                started.countDown();
+            }
         }
     }
 

@@ -34,12 +34,15 @@ final class LeaderOnlyChecks {
     private static final List<String> LISTENING = List.of(
             "org.springframework.kafka.annotation.KafkaListener",
             "org.springframework.kafka.annotation.KafkaHandler",
+            "org.springframework.kafka.annotation.DltHandler",
             "org.springframework.amqp.rabbit.annotation.RabbitListener",
             "org.springframework.amqp.rabbit.annotation.RabbitHandler",
             "org.springframework.jms.annotation.JmsListener",
             "org.springframework.pulsar.annotation.PulsarListener",
             "io.awspring.cloud.sqs.annotation.SqsListener",
-            "io.awspring.cloud.sqs.annotation.SqsHandler");
+            "io.awspring.cloud.sqs.annotation.SqsHandler",
+            "org.springframework.integration.annotation.ServiceActivator",
+            "org.springframework.modulith.events.ApplicationModuleListener");
 
     private LeaderOnlyChecks() {}
 

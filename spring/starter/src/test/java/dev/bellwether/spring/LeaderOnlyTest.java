@@ -52,6 +52,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.event.EventListener;
 import org.springframework.javapoet.ClassName;
+import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.scheduling.annotation.EnableScheduling;
@@ -261,7 +262,8 @@ class LeaderOnlyTest {
                 Listening.Plainly.class,
                 Listening.Twice.class,
                 Listening.BySomeOtherName.class,
-                Listening.ByHandlers.class
+                Listening.ByHandlers.class,
+                Listening.ToTheDead.class
             })
     <T> void aListenerOfMessagesIsRefusedSinceAStandbyWouldLoseThem(Class<T> bean, ControlledElections controlled) {
         Contexts.controlled(controlled)
@@ -999,6 +1001,12 @@ class LeaderOnlyTest {
         @KafkaListener(topics = "bills")
         static class ByHandlers {
             @KafkaHandler
+            @LeaderOnly("billing")
+            void hear(String message) {}
+        }
+
+        static class ToTheDead {
+            @DltHandler
             @LeaderOnly("billing")
             void hear(String message) {}
         }
