@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Those who listen, by the name of what they want to hear of.
  *
- * <p>Thread-safe. Who is told may begin and end to listen meanwhile.
+ * <p>Thread-safe. Listeners may be added and removed while some are told.
  *
  * @param <L> one of them
  */
@@ -52,8 +52,8 @@ public final class Listeners<L> {
     /**
      * Nobody listens yet.
      *
-     * @param beginning what is begun before the first listens, such as a thread. If it throws, so does {@link #add}, and
-     *     the next to come begins it
+     * @param beginning what is begun before the first listens, such as a thread. If it throws, so does {@link #add},
+     *     and the next to come begins it
      */
     public Listeners(Runnable beginning) {
         this.beginning = beginning;
