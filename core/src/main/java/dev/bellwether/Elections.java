@@ -198,7 +198,8 @@ public interface Elections extends AutoCloseable {
      * candidacies no longer than the longest {@link Candidacy#close} would, and then for the connection: some seconds
      * more while the infrastructure does not answer. Each call waits for the end, the second as well as the first. From
      * a listener or task it returns at once, and closes in the background; so it does if the thread is interrupted,
-     * which it stays.
+     * which it stays. Work that has not ended by then is still halted where {@link CandidacyConfig#haltOnOverrun} says
+     * so.
      */
     @Override
     void close();
