@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
  * A stream that is written on a thread of its own, so that nobody who writes is held up by somebody who does not read:
  * a terminal after Ctrl-S, or a pipe that is full.
  *
- * <p>Whoever writes waits until it is written, so that nothing is lost when the process ends; but no longer than a
+ * <p>A thread that writes waits until that is written, so that nothing is lost when the process ends; no longer than a
  * moment, and not at all while something older is stuck. Of what is stuck it keeps a bounded part, and says later how
  * much is missing. Thread-safe.
  */
