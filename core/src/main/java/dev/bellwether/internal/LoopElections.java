@@ -35,6 +35,7 @@ import dev.bellwether.spi.RosterCarrier;
 import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +83,7 @@ public final class LoopElections implements Elections {
     private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
     private volatile @Nullable Thread closer;
     private boolean abandoned; // all who stand here; on the loop
+    private final List<BooleanSupplier> last = new ArrayList<>(); // whether these need the loop no more; on the loop
 
     private record Key(String election, String candidate) {}
 
@@ -363,14 +365,17 @@ public final class LoopElections implements Elections {
                     e));
         }
         loop.execute(() -> {
-            candidacies.values().forEach(LoopCandidacy::abandon);
-            rosters.values().forEach(LoopRoster::abandon);
+            for (var one : candidacies.values()) {
+                last.add(() -> !one.isToHalt() && (ownExecutor == null || one.workHasEnded()));
+                one.abandon();
+            }
+            for (var one : rosters.values()) {
+                last.add(() -> !one.isToHalt() && (ownExecutor == null || one.workHasEnded()));
+                one.abandon();
+            }
             abandoned = true;
             closeLoop();
         });
-        if (ownExecutor != null) {
-            ownExecutor.shutdown();
-        }
     }
 
     @Override
@@ -402,12 +407,17 @@ public final class LoopElections implements Elections {
                                 .orElse("nobody stands here"));
     }
 
-    /** Not before the end of work that is halted otherwise: whoever has the seat next does not wait for it. */
+    /**
+     * Not before the end of work that is halted otherwise, since the next who has the seat does not wait for it; nor
+     * before everything is heard that was told. But an executor of the user's may drop what it has taken.
+     */
     private void closeLoop() {
-        if (abandoned
-                && candidacies.values().stream().noneMatch(LoopCandidacy::isToHalt)
-                && rosters.values().stream().noneMatch(LoopRoster::isToHalt)) {
+        last.removeIf(BooleanSupplier::getAsBoolean);
+        if (abandoned && last.isEmpty()) {
             loop.close();
+            if (ownExecutor != null) {
+                ownExecutor.shutdown();
+            }
         }
     }
 

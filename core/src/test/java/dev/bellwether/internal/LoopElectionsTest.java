@@ -260,6 +260,28 @@ class LoopElectionsTest {
         never.countDown();
     }
 
+    /** The executor had been shut down, and who had heard of a mandate never heard of its end. */
+    @Test
+    void whatIsToldIsHeardThoughTheListenerOutlastsTheClosing() throws Exception {
+        var outlasts = new CountDownLatch(1);
+        var heard = new LinkedBlockingQueue<String>();
+        var elections = Elections.connect(uri);
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofMillis(500))
+                        .listener(event -> {
+                            awaitUninterruptibly(outlasts);
+                            heard.add(event.getClass().getSimpleName());
+                        })
+                        .build());
+        assertThat(candidacy.await(LONG)).isPresent();
+        elections.close();
+        outlasts.countDown();
+        assertThat(heard.poll(LONG.toSeconds(), TimeUnit.SECONDS)).isEqualTo("Acquired");
+        assertThat(heard.poll(LONG.toSeconds(), TimeUnit.SECONDS)).isIn("Revoked", "Fenced");
+    }
+
     @Test
     void whileLeadingTakesOneTask() {
         try (var elections = Elections.connect(uri)) {

@@ -395,7 +395,8 @@ public final class LoopCandidacy implements Candidacy {
         turns.take(command);
     }
 
-    private boolean workHasEnded() {
+    /** Returns whether everything that was told has been heard, and no task runs; on the loop. */
+    public boolean workHasEnded() {
         return events.idle() && work.idle();
     }
 

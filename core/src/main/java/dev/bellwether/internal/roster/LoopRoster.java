@@ -161,6 +161,11 @@ public final class LoopRoster implements Roster {
         return Arrays.stream(seats).anyMatch(RosterSeat::isToHalt);
     }
 
+    /** Returns whether everything that was told has been heard, and no task runs; on the loop. */
+    public boolean workHasEnded() {
+        return Arrays.stream(seats).allMatch(RosterSeat::workHasEnded);
+    }
+
     // ---------------------------------------------------------------- for any thread
 
     @Override

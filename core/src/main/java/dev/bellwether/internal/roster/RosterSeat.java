@@ -85,7 +85,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
         return closed && workHasEnded();
     }
 
-    private boolean workHasEnded() {
+    boolean workHasEnded() {
         return events.idle() && !owner.works(partition);
     }
 
