@@ -185,7 +185,7 @@ public final class LoopCandidacy implements Candidacy {
         ending.come(); // whatever else is going on
     }
 
-    /** Returns whether the loop must not stop yet: it has been abandoned, and work that does not end is to be halted. */
+    /** Returns whether the loop must not stop yet: this was abandoned, and work that does not end is to be halted. */
     public boolean isToHalt() {
         return machine.isToHalt();
     }

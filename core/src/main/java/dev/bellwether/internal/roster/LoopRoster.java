@@ -156,7 +156,7 @@ public final class LoopRoster implements Roster {
         ending.come(); // whatever else is going on
     }
 
-    /** Returns whether the loop must not stop yet: it has been abandoned, and work that does not end is to be halted. */
+    /** Returns whether the loop must not stop yet: this was abandoned, and work that does not end is to be halted. */
     public boolean isToHalt() {
         return Arrays.stream(seats).anyMatch(RosterSeat::isToHalt);
     }
