@@ -365,14 +365,8 @@ public final class LoopElections implements Elections {
                     e));
         }
         loop.execute(() -> {
-            for (var one : candidacies.values()) {
-                last.add(() -> !one.isToHalt() && (ownExecutor == null || one.workHasEnded()));
-                one.abandon();
-            }
-            for (var one : rosters.values()) {
-                last.add(() -> !one.isToHalt() && (ownExecutor == null || one.workHasEnded()));
-                one.abandon();
-            }
+            candidacies.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::workHasEnded));
+            rosters.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::workHasEnded));
             abandoned = true;
             closeLoop();
         });
@@ -408,9 +402,15 @@ public final class LoopElections implements Elections {
     }
 
     /**
-     * Not before the end of work that is halted otherwise, since the next who has the seat does not wait for it; nor
-     * before everything is heard that was told. But an executor of the user's may drop what it has taken.
+     * The loop stays until the end of work that is halted otherwise, since the next who has the seat does not wait for
+     * it; and until everything is heard that was told, but an executor of the user's may drop what it has taken.
      */
+    private void abandon(Runnable abandon, BooleanSupplier isToHalt, BooleanSupplier workHasEnded) {
+        last.add(() -> !isToHalt.getAsBoolean() && (ownExecutor == null || workHasEnded.getAsBoolean()));
+        abandon.run();
+    }
+
+    /** Ends the loop and our executor, if we have let go of them and nobody needs them any more. */
     private void closeLoop() {
         last.removeIf(BooleanSupplier::getAsBoolean);
         if (abandoned && last.isEmpty()) {

@@ -142,11 +142,11 @@ public final class OutboxSchema {
      */
     static void execute(Connection connection, Store store, List<String> statements) throws SQLException {
         try (var statement = connection.createStatement()) {
-            var postgres = store instanceof PostgresStore;
-            if (postgres && !statements.isEmpty() && connection.getAutoCommit()) {
-                store.transaction(connection, () -> executeAll(statement, statements, true));
+            var locks = store instanceof PostgresStore && !statements.isEmpty();
+            if (locks && connection.getAutoCommit()) {
+                store.transaction(connection, () -> executeAll(statement, statements, locks));
             } else {
-                executeAll(statement, statements, postgres && !statements.isEmpty());
+                executeAll(statement, statements, locks);
             }
         }
     }

@@ -277,8 +277,7 @@ final class SqlDoctor {
                                     + " that two may lead",
                             "set group_replication_single_primary_mode = ON, or hold elections elsewhere");
         }
-        var semi = variable.apply("rpl_semi_sync_master_enabled")
-                .or(() -> variable.apply("rpl_semi_sync_source_enabled"))
+        var semi = either(variable, "rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
                 .filter("ON"::equals)
                 .isPresent();
         if (!semi) {
@@ -292,8 +291,7 @@ final class SqlDoctor {
                                     + " fail-over")
                     : ok(REPLICATION, "none: while this server is down nobody leads, and its disk holds the tokens");
         }
-        var point = variable.apply("rpl_semi_sync_master_wait_point")
-                .or(() -> variable.apply("rpl_semi_sync_source_wait_point"))
+        var point = either(variable, "rpl_semi_sync_master_wait_point", "rpl_semi_sync_source_wait_point")
                 .orElse("?");
         if (!point.equals("AFTER_SYNC")) {
             return warning(
@@ -303,8 +301,7 @@ final class SqlDoctor {
                             + " for a lease, and tokens fall",
                     "set rpl_semi_sync_master_wait_point (MySQL: rpl_semi_sync_source_wait_point) = AFTER_SYNC");
         }
-        var timeout = variable.apply("rpl_semi_sync_master_timeout")
-                .or(() -> variable.apply("rpl_semi_sync_source_timeout"))
+        var timeout = either(variable, "rpl_semi_sync_master_timeout", "rpl_semi_sync_source_timeout")
                 .orElse("0");
         if (Long.parseLong(timeout) < NEVER_MILLIS) {
             return warning(
@@ -314,8 +311,7 @@ final class SqlDoctor {
                             + " commits, so that two may lead for a lease, and tokens fall",
                     "set rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) to an hour or more");
         }
-        if (variable.apply("rpl_semi_sync_master_wait_no_slave")
-                .or(() -> variable.apply("rpl_semi_sync_source_wait_for_no_replica"))
+        if (either(variable, "rpl_semi_sync_master_wait_no_slave", "rpl_semi_sync_source_wait_for_no_replica")
                 .filter("OFF"::equals)
                 .isPresent()) {
             return warning(
@@ -325,8 +321,7 @@ final class SqlDoctor {
                             + " fall",
                     "set rpl_semi_sync_master_wait_no_slave (MySQL: rpl_semi_sync_source_wait_for_no_replica) = ON");
         }
-        if (status.apply("Rpl_semi_sync_master_status")
-                .or(() -> status.apply("Rpl_semi_sync_source_status"))
+        if (either(status, "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status")
                 .filter("OFF"::equals)
                 .isPresent()) {
             return warning(
@@ -338,6 +333,11 @@ final class SqlDoctor {
                             + " rpl_semi_sync_replica_enabled) = ON");
         }
         return ok(REPLICATION, "semi-synchronous, and visible only when a replica has it");
+    }
+
+    /** Returns what MariaDB calls so, or MySQL so. */
+    private static Optional<String> either(Function<String, Optional<String>> lookup, String mariadbs, String mysqls) {
+        return lookup.apply(mariadbs).or(() -> lookup.apply(mysqls));
     }
 
     private void h2() throws SQLException {

@@ -60,7 +60,7 @@ final class SqlErrors {
     }
 
     static Kind kindOf(SQLException e) {
-        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        var state = state(e);
         var message = e.getMessage() == null ? "" : e.getMessage().toLowerCase(Locale.ROOT);
         if (state.equals("42P01")
                 || state.equals("42S02")
@@ -125,7 +125,7 @@ final class SqlErrors {
 
     /** Returns whether what failed may be the content of one row, and not the statement or the connection. */
     static boolean isOfOneRow(SQLException e) {
-        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        var state = state(e);
         return state.startsWith("22") || state.startsWith("23");
     }
 
@@ -134,9 +134,13 @@ final class SqlErrors {
         return e.getErrorCode() == MARIADB_LOCK_WAIT;
     }
 
+    private static String state(SQLException e) {
+        return e.getSQLState() == null ? "" : e.getSQLState();
+    }
+
     /** Returns whether the server has undone the transaction, so that others can go on. */
     static boolean isUndone(SQLException e) {
-        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        var state = state(e);
         return e.getErrorCode() == MARIADB_DEADLOCK
                 || state.equals("40P01")
                 || (state.equals("40001") && !isLockWait(e)); // as Connector/J calls that, too
@@ -149,7 +153,7 @@ final class SqlErrors {
 
     /** Returns whether the server has refused one statement, and its session is as good as before. */
     static boolean isOfOneStatement(SQLException e) {
-        var state = e.getSQLState() == null ? "" : e.getSQLState();
+        var state = state(e);
         return !isTimeout(e)
                 && (e instanceof SeatTable.LockedRow
                         || isOfOneRow(e)
