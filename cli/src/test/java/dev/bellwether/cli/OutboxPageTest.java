@@ -263,8 +263,7 @@ class OutboxPageTest {
         var line = new ArrayList<>(List.of("console", "--outbox", database, "--table", table, "--refresh", "100ms"));
         line.addAll(List.of(more));
         var from = told.toString().length();
-        var console = new Thread(() -> Spoken.into(told, told, line.toArray(String[]::new)));
-        console.start();
+        var console = Spoken.inBackground(told, told, line.toArray(String[]::new));
         consoles.add(console);
         return Eventually.eventually("it tells its address", Duration.ofSeconds(60), () -> {
             assertThat(console.isAlive()).as(told.toString()).isTrue();

@@ -36,6 +36,13 @@ public record Spoken(int code, String out, String err) {
         return Main.run(around(false, "", Map.of(), out, err), args);
     }
 
+    /** The same on a thread of its own, which has begun. */
+    public static Thread inBackground(StringWriter out, StringWriter err, String... args) {
+        var thread = new Thread(() -> into(out, err, args));
+        thread.start();
+        return thread;
+    }
+
     /** The same on a terminal; what it complains of comes with the rest. */
     static int onTerminalInto(StringWriter out, Map<String, String> environment, String... args) {
         return Main.run(around(true, "", environment, out, out), args);

@@ -264,8 +264,7 @@ class VerbsTest {
         if (!named.isEmpty()) {
             words.add(named);
         }
-        var watch = new Thread(() -> Spoken.into(out, err, words.toArray(String[]::new)));
-        watch.start();
+        var watch = Spoken.inBackground(out, err, words.toArray(String[]::new));
         try {
             Eventually.eventually(
                     "it shows who leads", PATIENCE, () -> out.toString().contains("ann leads"));

@@ -14,6 +14,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
@@ -31,7 +32,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -593,30 +593,17 @@ class LoopElectionsTest {
     }
 
     /** A loop that tells when it is closed. */
-    private record ToldLoop(Loop loop, CountDownLatch closed) implements Loop {
-        @Override
-        public Clock clock() {
-            return loop.clock();
-        }
+    private static final class ToldLoop extends ForwardingLoop {
+        private final CountDownLatch closed;
 
-        @Override
-        public RandomGenerator random() {
-            return loop.random();
-        }
-
-        @Override
-        public void execute(Runnable turn) {
-            loop.execute(turn);
-        }
-
-        @Override
-        public Timer at(long nanos, Runnable turn) {
-            return loop.at(nanos, turn);
+        private ToldLoop(Loop loop, CountDownLatch closed) {
+            super(loop);
+            this.closed = closed;
         }
 
         @Override
         public void close() {
-            loop.close();
+            super.close();
             closed.countDown();
         }
     }

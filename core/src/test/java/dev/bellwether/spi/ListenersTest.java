@@ -71,7 +71,7 @@ class ListenersTest {
         assertThat(told).containsExactly("a", "b", "c");
     }
 
-    /** What cannot be begun, such as a thread that the system does not have, is told to who came, and to nobody else. */
+    /** What cannot be begun, such as a thread for which there is no room, is told to the one that came, and to no other. */
     @Test
     void whatFailedToBeginIsBegunByTheNext() {
         var tries = new AtomicInteger();

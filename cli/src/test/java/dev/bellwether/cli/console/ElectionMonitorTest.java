@@ -121,8 +121,7 @@ class ElectionMonitorTest {
     void watchTellsOfARefusalOnceAndGoesOnWhenItHasPassed() throws Exception {
         var out = new StringWriter();
         var err = new StringWriter();
-        var watch = new Thread(() -> Spoken.into(out, err, "watch", "--json", "--on", uri()));
-        watch.start();
+        var watch = Spoken.inBackground(out, err, "watch", "--json", "--on", uri());
         try {
             Eventually.eventually(
                     "it shows the leader", PATIENCE, () -> out.toString().contains(election));

@@ -298,7 +298,7 @@ class OutboxVerbsTest {
             var db = stage.db().replace(":" + stage.port(), ":" + link.port());
             var out = new StringWriter();
             var err = new StringWriter();
-            var watching = new Thread(() -> Spoken.into(
+            var watching = Spoken.inBackground(
                     out,
                     err,
                     "outbox",
@@ -311,8 +311,7 @@ class OutboxVerbsTest {
                     "--db",
                     db,
                     "--table",
-                    "outlasting"));
-            watching.start();
+                    "outlasting");
             Eventually.eventually("it is told", OutboxStage.PATIENCE, () -> lines(out) > 2);
             link.refuse();
             link.reset();

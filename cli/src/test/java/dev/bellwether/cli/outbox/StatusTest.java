@@ -25,14 +25,12 @@ class StatusTest {
 
     @Test
     void aRefusalThatPassesIsToldOnceAndTheWatchGoesOn() throws Exception {
-        var uri = PostgresServer.shared().uri();
-        var made = Spoken.of(Map.of(), "outbox", "migrate", "--db", uri, "--table", table);
-        assertThat(made.code()).as(made.all()).isZero();
+        var uri = migrated();
         execute("CREATE ROLE " + looker + " LOGIN");
         mayRead();
         var out = new StringWriter();
         var err = new StringWriter();
-        var watch = new Thread(() -> Spoken.into(
+        var watch = Spoken.inBackground(
                 out,
                 err,
                 "outbox",
@@ -44,8 +42,7 @@ class StatusTest {
                 "--db",
                 uri.replace("user=postgres", "user=" + looker),
                 "--table",
-                table));
-        watch.start();
+                table);
         try {
             Eventually.eventually(
                     "it shows the state", PATIENCE, () -> !out.toString().isEmpty());
@@ -69,12 +66,10 @@ class StatusTest {
     /** A server does not notice that the client of a session that waits for a lock has gone. */
     @Test
     void aLockedTableDoesNotUseUpTheConnectionsOfTheServer() throws Exception {
-        var uri = PostgresServer.shared().uri();
-        var made = Spoken.of(Map.of(), "outbox", "migrate", "--db", uri, "--table", table);
-        assertThat(made.code()).as(made.all()).isZero();
+        var uri = migrated();
         var out = new StringWriter();
         var err = new StringWriter();
-        var watch = new Thread(() -> Spoken.into(
+        var watch = Spoken.inBackground(
                 out,
                 err,
                 "outbox",
@@ -87,10 +82,9 @@ class StatusTest {
                 "--db",
                 uri,
                 "--table",
-                table));
+                table);
         try (var other = PostgresServer.shared().connect();
                 var statement = other.createStatement()) {
-            watch.start();
             Eventually.eventually(
                     "it shows the state", PATIENCE, () -> !out.toString().isEmpty());
             other.setAutoCommit(false);
@@ -105,6 +99,14 @@ class StatusTest {
             watch.interrupt();
             watch.join();
         }
+    }
+
+    /** Makes the outbox, and returns where. */
+    private String migrated() {
+        var uri = PostgresServer.shared().uri();
+        var made = Spoken.of(Map.of(), "outbox", "migrate", "--db", uri, "--table", table);
+        assertThat(made.code()).as(made.all()).isZero();
+        return uri;
     }
 
     private long waiting(Statement statement) {

@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.LeadershipListener;
 import dev.bellwether.LockConfig;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.RosterConfig;
@@ -48,6 +49,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class HaltOnOverrunTest {
     /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
     private static final Duration LEASE = Duration.ofSeconds(6);
+
+    private static final Duration OF_A_LOCK = Duration.ofSeconds(2);
 
     private static final int MOST_TRIES = 3;
     private static final Duration HANGS = Duration.ofMinutes(2);
@@ -175,6 +178,20 @@ class HaltOnOverrunTest {
         return loop;
     }
 
+    private static Elections over(LoopThread loop) {
+        return Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder().loop(loop).requestTimeout(HANGS).build());
+    }
+
+    private static CandidacyConfig heardBy(LeadershipListener listener) {
+        return CandidacyConfig.builder()
+                .lease(OF_A_LOCK)
+                .haltOnOverrun(true)
+                .listener(listener)
+                .build();
+    }
+
     private static void standStill(Duration time) {
         var until = System.nanoTime() + time.toNanos();
         while (System.nanoTime() - until < 0) {
@@ -279,19 +296,12 @@ class HaltOnOverrunTest {
 
         public static void main(String[] args) throws InterruptedException {
             var loop = loop();
-            var elections = Elections.over(
-                    new MemoryLeaseStore(Clock.system()),
-                    ElectionsConfig.builder().loop(loop).requestTimeout(HANGS).build());
-            var lease = Duration.ofSeconds(2);
-            var candidacy = CandidacyConfig.builder()
-                    .lease(lease)
-                    .haltOnOverrun(true)
-                    .listener(event -> {
-                        if (event instanceof LeadershipEvent.Revoked) {
-                            loop.execute(() -> standStill(lease.multipliedBy(2)));
-                        }
-                    })
-                    .build();
+            var elections = over(loop);
+            var candidacy = heardBy(event -> {
+                if (event instanceof LeadershipEvent.Revoked) {
+                    loop.execute(() -> standStill(OF_A_LOCK.multipliedBy(2)));
+                }
+            });
             var lock = elections.lock(
                     "report", LockConfig.builder().candidacy(candidacy).build());
             var working = new CountDownLatch(1);
@@ -322,15 +332,8 @@ class HaltOnOverrunTest {
 
         public static void main(String[] args) throws InterruptedException {
             var loop = loop();
-            var elections = Elections.over(
-                    new MemoryLeaseStore(Clock.system()),
-                    ElectionsConfig.builder().loop(loop).requestTimeout(HANGS).build());
-            var lease = Duration.ofSeconds(2);
-            var candidacy = CandidacyConfig.builder()
-                    .lease(lease)
-                    .haltOnOverrun(true)
-                    .listener(event -> {})
-                    .build();
+            var elections = over(loop);
+            var candidacy = heardBy(event -> {});
             var lock = elections.lock(
                     "report",
                     LockConfig.builder()
@@ -340,7 +343,7 @@ class HaltOnOverrunTest {
             while (!ran(lock)) {
                 System.out.println("late");
             }
-            loop.execute(() -> standStill(lease.multipliedBy(2)));
+            loop.execute(() -> standStill(OF_A_LOCK.multipliedBy(2)));
             if (elections.lock("report").tryLock(HANGS).isHeld()) {
                 System.out.println("lives");
             }

@@ -17,6 +17,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.memory.MemoryRecordStore;
@@ -24,7 +25,6 @@ import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.LeaseStore;
-import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.View;
 import java.io.IOException;
@@ -51,7 +51,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -451,10 +450,7 @@ class CandidacyLockTest {
     @Test
     void theSeatWaitsForTheLockWhicheverThreadTellsItsEnd() throws Exception {
         var config = LockConfig.builder()
-                .candidacy(CandidacyConfig.builder()
-                        .lease(Duration.ofMinutes(1))
-                        .standDownBudget(Duration.ofSeconds(20))
-                        .build())
+                .candidacy(ofAMinute(Duration.ofSeconds(20)).build())
                 .build();
         var taker = Executors.newSingleThreadExecutor();
         var onTaker = new AtomicBoolean();
@@ -545,12 +541,9 @@ class CandidacyLockTest {
     @Test
     void theSuccessorWaitsForTheTaskThoughThereIsNoMemoryToResign() throws Exception {
         var config = LockConfig.builder()
-                .candidacy(CandidacyConfig.builder()
-                        .lease(Duration.ofMinutes(1))
-                        .standDownBudget(Duration.ofSeconds(4))
-                        .build())
+                .candidacy(ofAMinute(Duration.ofSeconds(4)).build())
                 .build();
-        var loop = new ScarceLoop();
+        var loop = new ScarceLoop(new LoopThread(Clock.system(), LONG, (length, how) -> {}));
         try (var first = Elections.connect(
                         uri, ElectionsConfig.builder().loop(loop).build());
                 var second = Elections.connect(uri)) {
@@ -581,9 +574,7 @@ class CandidacyLockTest {
         var listening = new CountDownLatch(1);
         var ended = new CountDownLatch(1);
         var config = LockConfig.builder()
-                .candidacy(CandidacyConfig.builder()
-                        .lease(Duration.ofMinutes(1))
-                        .standDownBudget(Duration.ofSeconds(4))
+                .candidacy(ofAMinute(Duration.ofSeconds(4))
                         .listener(event -> {
                             if (busyWith.isInstance(event)) {
                                 listening.countDown();
@@ -907,11 +898,11 @@ class CandidacyLockTest {
     }
 
     /** Has no memory once, when the listener of a lock gives it something to do. */
-    private static final class ScarceLoop implements Loop {
-        private final LoopThread loop = new LoopThread(Clock.system(), LONG, (length, how) -> {});
+    private static final class ScarceLoop extends ForwardingLoop {
         private volatile boolean scarce;
 
-        private ScarceLoop() {
+        private ScarceLoop(LoopThread loop) {
+            super(loop);
             loop.start();
         }
 
@@ -921,7 +912,7 @@ class CandidacyLockTest {
                 scarce = false;
                 throw new OutOfMemoryError("planted");
             }
-            loop.execute(turn);
+            super.execute(turn);
         }
 
         private static boolean isListenerOfLock() {
@@ -930,31 +921,11 @@ class CandidacyLockTest {
                             frames.anyMatch(frame -> frame.getClassName().equals(LockAttempt.class.getName())
                                     && frame.getMethodName().equals("onEvent")));
         }
+    }
 
-        @Override
-        public Clock clock() {
-            return loop.clock();
-        }
-
-        @Override
-        public RandomGenerator random() {
-            return loop.random();
-        }
-
-        @Override
-        public Timer at(long nanos, Runnable turn) {
-            return loop.at(nanos, turn);
-        }
-
-        @Override
-        public Timer every(long nanos, Runnable turn) {
-            return loop.every(nanos, turn);
-        }
-
-        @Override
-        public void close() {
-            loop.close();
-        }
+    /** A lease that no test waits for, and so long for the work that is to end. */
+    private static CandidacyConfig.Builder ofAMinute(Duration standDownBudget) {
+        return CandidacyConfig.builder().lease(Duration.ofMinutes(1)).standDownBudget(standDownBudget);
     }
 
     private static <T> Future<T> inBackground(Callable<T> work) {

@@ -13,10 +13,10 @@ import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterEvent;
 import dev.bellwether.RosterMode;
 import dev.bellwether.internal.election.Rig;
+import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.memory.MemoryGroups;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.memory.MemoryRosters;
-import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.Loop;
@@ -30,7 +30,6 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -303,24 +302,13 @@ class LoopRosterTest {
     }
 
     /** Takes no turn, for lack of memory. */
-    private static final class Failing implements Loop {
-        private final Loop loop;
+    private static final class Failing extends ForwardingLoop {
         private int executed;
         private int failsAt;
         private boolean refuses;
 
         private Failing(Loop loop) {
-            this.loop = loop;
-        }
-
-        @Override
-        public Clock clock() {
-            return loop.clock();
-        }
-
-        @Override
-        public RandomGenerator random() {
-            return loop.random();
+            super(loop);
         }
 
         @Override
@@ -328,12 +316,7 @@ class LoopRosterTest {
             if (refuses || ++executed == failsAt) {
                 throw new OutOfMemoryError("planted");
             }
-            loop.execute(turn);
-        }
-
-        @Override
-        public Timer at(long nanos, Runnable turn) {
-            return loop.at(nanos, turn);
+            super.execute(turn);
         }
 
         @Override
