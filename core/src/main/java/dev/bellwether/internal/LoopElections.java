@@ -365,8 +365,19 @@ public final class LoopElections implements Elections {
                     e));
         }
         loop.execute(() -> {
-            candidacies.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::workHasEnded));
-            rosters.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::workHasEnded));
+            candidacies
+                    .values()
+                    .forEach(one -> abandon(
+                            one::abandon,
+                            one::isToHalt,
+                            one::workHasEnded,
+                            one.config().executor()));
+            rosters.values()
+                    .forEach(one -> abandon(
+                            one::abandon,
+                            one::isToHalt,
+                            one::workHasEnded,
+                            one.config().executor()));
             abandoned = true;
             closeLoop();
         });
@@ -395,7 +406,7 @@ public final class LoopElections implements Elections {
                         Durations.show(length),
                         how,
                         candidacies.values().stream()
-                                .map(LoopCandidacy::lease)
+                                .map(candidacy -> candidacy.config().lease())
                                 .min(Comparator.naturalOrder())
                                 .map(lease -> "the shortest lease here is " + Durations.show(lease))
                                 .orElse("nobody stands here"));
@@ -405,8 +416,10 @@ public final class LoopElections implements Elections {
      * The loop stays until the end of work that is halted otherwise, since the next who has the seat does not wait for
      * it; and until everything is heard that was told, but an executor of the user's may drop what it has taken.
      */
-    private void abandon(Runnable abandon, BooleanSupplier isToHalt, BooleanSupplier workHasEnded) {
-        last.add(() -> !isToHalt.getAsBoolean() && (ownExecutor == null || workHasEnded.getAsBoolean()));
+    private void abandon(
+            Runnable abandon, BooleanSupplier isToHalt, BooleanSupplier workHasEnded, Optional<Executor> theirs) {
+        var mayBeDropped = ownExecutor == null || theirs.isPresent();
+        last.add(() -> !isToHalt.getAsBoolean() && (mayBeDropped || workHasEnded.getAsBoolean()));
         abandon.run();
     }
 

@@ -152,6 +152,27 @@ class LoopElectionsTest {
     }
 
     @Test
+    void whatAnExecutorOfOneCandidacyHasDroppedKeepsNothingOpen() throws Exception {
+        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var elections =
+                Elections.connect(uri, ElectionsConfig.builder().loop(loop).build());
+        var dropped = new CountDownLatch(1);
+        var candidacy = elections.stand(
+                "a",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofMillis(600))
+                        .executor(piece -> dropped.countDown())
+                        .listener(event -> {})
+                        .build());
+        assertThat(dropped.await(20, TimeUnit.SECONDS)).isTrue();
+        elections.close();
+        assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(candidacy.departure()).contains(Departure.UNCONFIRMED);
+    }
+
+    @Test
     void aLogThatThrowsWhileItClosesLeavesNothingOpen() throws Exception {
         var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
         var disconnected = new CountDownLatch(1);

@@ -510,6 +510,9 @@ public final class CandidacyMachine {
         }
         departure = departure == null ? Departure.UNCONFIRMED : departure;
         become(Phase.CLOSED, null);
+        if (led) {
+            seat.concede(Duration.ZERO); // last, since it may throw: it would be renewed for as long as the loop lives
+        }
     }
 
     /** Returns whether it has been abandoned, and is to be driven until its work has ended or is halted. */

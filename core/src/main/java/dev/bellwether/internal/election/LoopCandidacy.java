@@ -361,8 +361,8 @@ public final class LoopCandidacy implements Candidacy {
         ending.awaitClosed();
     }
 
-    public Duration lease() {
-        return standing.config().lease();
+    public CandidacyConfig config() {
+        return standing.config();
     }
 
     /**
@@ -418,12 +418,12 @@ public final class LoopCandidacy implements Candidacy {
         var next = new Snapshot(
                 mandate,
                 machine.term(),
-                machine.phase() == Phase.CLOSED && !over ? Phase.LEAVING : machine.phase(),
+                machine.phase() == Phase.CLOSED && !over && !abandoned ? Phase.LEAVING : machine.phase(),
                 machine.followingNow(),
                 machine.followedBefore(),
                 machine.lastCause(),
                 machine.failure(),
-                over ? machine.departure() : null);
+                over || abandoned ? machine.departure() : null);
         if (next.equals(before)) {
             return;
         }

@@ -34,9 +34,11 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      * comes when we have given up is held by nobody: the candidacy has been told to resign, and gives the seat back.
      *
      * The work of a lock runs outside of its candidacy, on a thread of the user. To the candidacy our listener stands
-     * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before. Whenever the
-     * candidacy interrupts work, the thread that runs the task is interrupted, too, whatever our listener does: that of
-     * the user may swallow an interrupt, or may not have returned from the event before.
+     * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before; and from
+     * Fenced, since a seat that is not lost yet would be released for the work that had ended. Both together may take as
+     * long as the budget. Whenever the candidacy interrupts work, the thread that runs the task is interrupted, too,
+     * whatever our listener does: that of the user may swallow an interrupt, or may not have returned from the event
+     * before.
      *
      * Where overrun work is halted, that is what our user does, who has nothing to do with it once the lock has been
      * given back: the candidacy may lead on then, or end late.
@@ -75,6 +77,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     private boolean interrupted; // by us
     private boolean kept; // the seat, for a while after the release
     private boolean listening; // the listener of our user runs
+    private @Nullable Long endingNanos; // since when our mandate has been over
 
     LockAttempt(String name, LockConfig config, LockHost host) {
         this.name = name;
@@ -170,8 +173,8 @@ final class LockAttempt implements LeadershipListener, HeldLock {
 
     @Override
     public void onEvent(LeadershipEvent event) throws Exception {
-        var fenced = event instanceof LeadershipEvent.Fenced;
-        var ends = fenced || event instanceof LeadershipEvent.Revoked;
+        var ends = event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced;
+        var began = ends ? ending() : 0;
         try {
             if (ends || !heard(event)) {
                 candidacy().resign();
@@ -182,10 +185,18 @@ final class LockAttempt implements LeadershipListener, HeldLock {
         } finally {
             if (ends && config.candidacy().haltOnOverrun()) {
                 awaitReleasedOrHalted();
-            } else if (ends && !fenced) {
-                awaitReleased(config.candidacy().standDownBudget());
+            } else if (ends) {
+                awaitReleased(began, config.candidacy().standDownBudget());
             }
         }
+    }
+
+    /** Returns since when we have known that the mandate is over. */
+    private synchronized long ending() {
+        if (endingNanos == null) {
+            endingNanos = System.nanoTime();
+        }
+        return endingNanos;
     }
 
     private void tell(LeadershipListener listener, LeadershipEvent event) throws Exception {
@@ -240,8 +251,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      * Holds up the candidacy until the lock has been given back. It interrupts us half-way through its budget, which is
      * meant for the task, and at the end of that.
      */
-    private void awaitReleased(Duration bound) {
-        var began = System.nanoTime();
+    private void awaitReleased(long began, Duration bound) {
         var waiting = true;
         for (var interrupts = 0; waiting && interrupts < 2; interrupts++) {
             try {

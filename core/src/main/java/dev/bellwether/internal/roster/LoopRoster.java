@@ -156,6 +156,10 @@ public final class LoopRoster implements Roster {
         ending.come(); // whatever else is going on
     }
 
+    public RosterConfig config() {
+        return config;
+    }
+
     /** Returns whether the loop must not stop yet: this was abandoned, and work that does not end is to be halted. */
     public boolean isToHalt() {
         return Arrays.stream(seats).anyMatch(RosterSeat::isToHalt);

@@ -539,6 +539,40 @@ class CandidacyLockTest {
     }
 
     @Test
+    void theSuccessorWaitsForTheTaskThatOutlastsAnOutage() throws Exception {
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(9))
+                        .standDownBudget(Duration.ofSeconds(4))
+                        .build())
+                .build();
+        var server = new MemoryLeaseStore(Clock.system());
+        var wire = new Rig.Wire(server);
+        wire.cutFrom = "renew";
+        try (var first = Elections.over(wire, ElectionsConfig.defaults());
+                var second = Elections.over(server, ElectionsConfig.defaults())) {
+            var working = new CountDownLatch(1);
+            var another = new CountDownLatch(1);
+            var twoAtOnce = new AtomicBoolean();
+            var runs = inBackground(() -> first.lock("report", config).tryRun(mandate -> {
+                working.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } catch (InterruptedException e) { // what it was about cannot be left at once
+                    twoAtOnce.set(another.await(2, TimeUnit.SECONDS));
+                }
+            }));
+            working.await();
+            assertThat(second.lock("report", config).tryRun(LONG, mandate -> another.countDown()))
+                    .isTrue();
+            assertThatThrownBy(() -> runs.get(30, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(NotLeaderException.class)
+                    .hasMessageContaining("UNREACHABLE");
+            assertThat(twoAtOnce).isFalse();
+        }
+    }
+
+    @Test
     void theSuccessorWaitsForTheTaskThoughThereIsNoMemoryToResign() throws Exception {
         var config = LockConfig.builder()
                 .candidacy(ofAMinute(Duration.ofSeconds(4)).build())
@@ -701,6 +735,29 @@ class CandidacyLockTest {
     }
 
     @Test
+    void whatIsKeptFreeIsFreeAfterTheEndOfTheElectionsThoughSomebodyIsStillTold() throws Exception {
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.ofLease(Duration.ofSeconds(2)))
+                .atLeast(Duration.ofHours(1))
+                .build();
+        var heard = new CountDownLatch(1);
+        var elections = Elections.connect(uri);
+        try (var others = Elections.connect(uri)) {
+            var candidacy = CandidacyConfig.builder()
+                    .lease(Duration.ofSeconds(2))
+                    .listener(event -> eventually(() -> heard.getCount() == 0))
+                    .build();
+            elections.stand("busy", candidacy).await(LONG);
+            assertThat(elections.lock("report", config).tryRun(mandate -> {})).isTrue();
+            elections.close();
+            assertThat(others.lock("report", config).tryRun(LONG, mandate -> {}))
+                    .isTrue();
+        } finally {
+            heard.countDown();
+        }
+    }
+
+    @Test
     void whatIsKeptFreeKeepsNoOutageOpenBeyondTheEndOfTheElections() throws Exception {
         var told = new LinkedBlockingQueue<String>();
         var store = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
@@ -719,7 +776,7 @@ class CandidacyLockTest {
                 .build();
         try (var elections = Elections.over(store, config)) {
             var kept = LockConfig.builder()
-                    .candidacy(CandidacyConfig.ofLease(Duration.ofMillis(600)))
+                    .candidacy(CandidacyConfig.ofLease(Duration.ofSeconds(3)))
                     .atLeast(Duration.ofMinutes(1))
                     .build();
             assertThat(elections.lock("report", kept).tryRun(mandate -> {})).isTrue();
