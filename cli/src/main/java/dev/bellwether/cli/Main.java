@@ -56,6 +56,9 @@ public final class Main {
     /** Verbs that stand for an election: a message that nobody reads must not hold up a renewal or a hand-over. */
     private static final Set<String> STANDING = Set.of("run", "file", "serve", "reap");
 
+    /** How long a process that has ended its work waits for somebody to read a message. */
+    private static final Duration UNREAD = Duration.ofSeconds(10);
+
     private Main() {}
 
     /** Runs the command and exits with its code. */
@@ -76,7 +79,7 @@ public final class Main {
         var errors = new QueuedOutput(new FileOutputStream(FileDescriptor.err), "bellwether-errors");
         System.setErr(new PrintStream(errors, true, Charset.defaultCharset())); // for the log
         var code = run(surroundings(errors), args);
-        errors.finish();
+        errors.finish(UNREAD);
         System.exit(code);
     }
 

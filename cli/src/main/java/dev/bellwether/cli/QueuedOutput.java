@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.TimeUnit;
@@ -57,9 +58,13 @@ final class QueuedOutput extends OutputStream {
         }
     }
 
-    /** Waits until everything is written, however long that takes. */
-    synchronized void finish() throws InterruptedException {
-        while (!awaitWritten(TimeUnit.DAYS.toNanos(1))) {}
+    /** Waits until everything is written, or nothing is read for so long: then nobody will. */
+    synchronized void finish(Duration patience) throws InterruptedException {
+        var before = 0;
+        while (before != queue.size()) {
+            before = queue.size();
+            awaitWritten(patience.toNanos());
+        }
     }
 
     private synchronized boolean awaitWritten(long withinNanos) throws InterruptedException {
@@ -92,8 +97,8 @@ final class QueuedOutput extends OutputStream {
         try {
             to.write(bytes);
             to.flush();
-        } catch (IOException e) {
-            return; // it is closed: there is nobody to tell
+        } catch (IOException | RuntimeException | Error e) { // the last if there is no memory
+            return; // there is nobody to tell
         }
     }
 

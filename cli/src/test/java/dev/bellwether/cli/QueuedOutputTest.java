@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -14,6 +15,7 @@ class QueuedOutputTest {
     /** What reads so many times, and then no more until it may again. */
     private static final class Reader extends OutputStream {
         private final Semaphore reads = new Semaphore(0);
+        private volatile boolean fails;
         private final ByteArrayOutputStream read = new ByteArrayOutputStream();
 
         @Override
@@ -24,6 +26,10 @@ class QueuedOutputTest {
         @Override
         public void write(byte[] bytes, int offset, int length) {
             reads.acquireUninterruptibly();
+            if (fails) {
+                fails = false;
+                throw new OutOfMemoryError("planted");
+            }
             read.write(bytes, offset, length);
         }
 
@@ -31,6 +37,8 @@ class QueuedOutputTest {
             return read.toString(StandardCharsets.US_ASCII);
         }
     }
+
+    private static final Duration LONG = Duration.ofDays(1);
 
     private final Reader reader = new Reader();
     private final QueuedOutput output = new QueuedOutput(reader, "queued");
@@ -51,7 +59,7 @@ class QueuedOutputTest {
             say(i + "\n");
         }
         reader.reads.release(1_000);
-        output.finish();
+        output.finish(LONG);
 
         assertThat(reader.all()).startsWith("0\n1\n2\n").endsWith("998\n999\n");
     }
@@ -63,12 +71,32 @@ class QueuedOutputTest {
             say(kilobyte);
         }
         reader.reads.release(1_000);
-        output.finish();
+        output.finish(LONG);
         say("after\n");
 
         assertThat(reader.all().lines().filter(line -> line.startsWith("x"))).hasSize(64);
         assertThat(reader.all())
                 .endsWith("bellwether: 6144 bytes of messages are missing here: nobody read them\nafter\n");
+    }
+
+    @Test
+    void whatNobodyEverReadsKeepsNoProcessFromItsEnd() throws Exception {
+        say("one\n");
+
+        output.finish(Duration.ofMillis(200));
+
+        assertThat(reader.all()).isEmpty();
+    }
+
+    @Test
+    void whatCannotBeWrittenKeepsNothingElseFromBeingWritten() throws Exception {
+        reader.fails = true;
+        say("lost\n");
+        reader.reads.release(2);
+        output.finish(LONG);
+        say("after\n");
+
+        assertThat(reader.all()).isEqualTo("after\n");
     }
 
     private void say(String text) {

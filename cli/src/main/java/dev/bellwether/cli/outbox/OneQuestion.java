@@ -5,6 +5,7 @@ import dev.bellwether.cli.command.Bounded;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Asks one question at a time, again and again. One that nobody waits for any more may still be out, with a connection
@@ -27,12 +28,24 @@ final class OneQuestion {
         if (!free.tryAcquire(bounded.timeout().toNanos(), TimeUnit.NANOSECONDS)) {
             throw new UnavailableException(bounded.late().get());
         }
-        return bounded.ask(() -> {
-            try {
-                return question.call();
-            } finally {
-                free.release();
-            }
-        });
+        var out = new AtomicBoolean(true);
+        try {
+            return bounded.ask(() -> {
+                try {
+                    return question.call();
+                } finally {
+                    ended(out);
+                }
+            });
+        } catch (OutOfMemoryError e) { // no thread, or no memory: the question may never have been asked
+            ended(out);
+            throw e;
+        }
+    }
+
+    private void ended(AtomicBoolean out) {
+        if (out.getAndSet(false)) {
+            free.release();
+        }
     }
 }

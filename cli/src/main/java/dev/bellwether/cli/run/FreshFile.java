@@ -71,9 +71,9 @@ final class FreshFile {
         var beside = Files.createTempFile(folder, "." + file.getFileName(), ".new", permissions());
         try {
             Files.writeString(beside, text);
-            written = text;
             freshUntilNanos = System.nanoTime() + remaining.toNanos();
             Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            written = text; // where that fails, the old one is still there
         } finally {
             Files.deleteIfExists(beside);
         }

@@ -191,9 +191,9 @@ final class RunSession implements LeadershipListener {
             }
             say.accept("leading no more (" + why + "): SIG" + job.tell().get().lost() + " sent");
             idleSinceNanos = System.nanoTime();
-            if (!atOnce && cause != Cause.PAUSED && cause != Cause.UNREACHABLE) {
-                // The seat is handed over when we return, and the command has no way to say that it has finished. Half
-                // of the budget, when core interrupts us, may be less than the grace.
+            if (!atOnce) {
+                // The seat is handed over when we return, also if it is not lost yet, and the command has no way to say
+                // that it has finished. Half of the budget, when core interrupts us, may be less than the grace.
                 Uninterrupted.sleepUntil(System.nanoTime() + job.grace().toNanos());
             }
             return;

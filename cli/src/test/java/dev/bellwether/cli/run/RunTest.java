@@ -3,6 +3,7 @@ package dev.bellwether.cli.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
@@ -37,6 +38,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** {@code run} as processes, on a backend that they share, with commands that leave a trace on a common clock. */
 class RunTest {
@@ -699,6 +702,24 @@ class RunTest {
             var passed = won.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             session.leaving();
             assertThat(Duration.ofNanos(passed - lost.get())).isGreaterThanOrEqualTo(plan.grace());
+        }
+    }
+
+    /** The candidacy gives the seat back when its listener returns, if the lease has not run out by then. */
+    @ParameterizedTest
+    @EnumSource(names = {"UNREACHABLE", "PAUSED"})
+    void seatOfACommandThatStaysIsKeptForAGraceAfterAnOutage(Cause cause) throws Exception {
+        var plan = LeasePlan.of(Optional.of(Duration.ofSeconds(10)), Optional.of(Duration.ofSeconds(2)));
+        try (var elections = Elections.connect("memory:" + folder)) {
+            var session = session(jobThatStays(plan, Map.of("BEATS", beats.toString())));
+            var leader = elections.stand("e", settings(plan, session));
+            untilBeats(1);
+            var lost = System.nanoTime();
+
+            session.onEvent(new LeadershipEvent.Fenced(leader.mandate().orElseThrow(), cause));
+
+            assertThat(Duration.ofNanos(System.nanoTime() - lost)).isGreaterThanOrEqualTo(plan.grace());
+            session.leaving();
         }
     }
 
