@@ -74,8 +74,13 @@ final class RedisWatch implements AutoCloseable {
             isFirst = !watchers.has(channel);
             added = watchers.add(channel, watcher);
             if (made == null) {
-                connect();
-                later(this::look);
+                try {
+                    connect();
+                    later(this::look);
+                } catch (RuntimeException | Error e) { // the last may find no thread
+                    added.close();
+                    throw e;
+                }
             } else if (isFirst) {
                 var unused = made.thenAccept(connection -> subscribe(connection, channel));
             }

@@ -185,7 +185,12 @@ final class SqlLeaseStore implements LeaseStore {
     public Watch watch(String election, Consumer<View> watcher) {
         var watch = watches.add(election, watcher);
         if (listener != null) {
-            listener.start(); // who only asks needs no second connection
+            try {
+                listener.start(); // who only asks needs no second connection
+            } catch (RuntimeException | Error e) { // the last may find no thread
+                watch.close();
+                throw e;
+            }
         }
         requests.wake();
         return watch;
