@@ -199,20 +199,21 @@ final class FaultActions implements AutoCloseable {
         return () -> {
             schedule.cancel(false);
             if (led && orders.neverFoundAnybody()) {
-                faults.add(orders.given + " orders to stand down found nobody there, and all were answered");
+                faults.add(orders.answered + " orders to stand down found nobody there, and all were answered");
             }
         };
     }
 
     private void order(Orders orders) {
-        orders.given.incrementAndGet();
         try {
             if (operators == null) {
                 operators = Elections.connect(environment.operatorsUri());
             }
-            var found = operators.election(election).standDown();
+            var seat = operators.election(election);
+            var found = seat.standDown();
             orders.found |= found;
-            lastOrder = found ? "found somebody there" : "found nobody there";
+            orders.answered.incrementAndGet();
+            lastOrder = found ? "found somebody there" : "found nobody there, and then " + seat.leader();
         } catch (ElectionException e) {
             orders.failed = true;
             lastOrder = "failed: " + e.getMessage();
@@ -228,12 +229,12 @@ final class FaultActions implements AutoCloseable {
     private static final class Orders {
         private static final int SEVERAL = 4;
 
-        private final AtomicInteger given = new AtomicInteger();
+        private final AtomicInteger answered = new AtomicInteger();
         private volatile boolean found;
         private volatile boolean failed;
 
         private boolean neverFoundAnybody() {
-            return given.get() >= SEVERAL && !found && !failed;
+            return answered.get() >= SEVERAL && !found && !failed;
         }
     }
 
