@@ -59,7 +59,7 @@ public record CommandEnvironment(
 
     /** Prints a line for people. Names and messages in it may be what others wrote. */
     public void say(String line) {
-        out.println(Text.printable(line));
+        out.println(Text.oneLine(line));
     }
 
     /** Prints a line for people on standard error. Names and messages in it may be what others wrote. */

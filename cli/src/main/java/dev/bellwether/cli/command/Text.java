@@ -11,7 +11,6 @@ import java.util.stream.Collectors;
 /** Lays out what people read. */
 public final class Text {
     private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]");
-
     private static final Pattern LINE_BREAK = Pattern.compile("\\s*\\R\\s*|\\t");
 
     private Text() {}
@@ -61,7 +60,7 @@ public final class Text {
 
     /** Returns a message on one line, and printable: what a driver or a parser says may go over many. */
     public static String oneLine(String message) {
-        return printable(LINE_BREAK.matcher(message.strip()).replaceAll(" "));
+        return printable(LINE_BREAK.matcher(message.stripTrailing()).replaceAll(" "));
     }
 
     /** Returns how long ago something began, for display. */

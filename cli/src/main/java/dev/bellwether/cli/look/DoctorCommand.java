@@ -232,7 +232,7 @@ public final class DoctorCommand implements Callable<Integer> {
             };
             around.out()
                     .println(painted + "  " + paint.strong("%-11s".formatted(one.about())) + "  "
-                            + Text.printable(one.says()));
+                            + Text.oneLine(one.says()));
             if (!one.remedy().isEmpty()) {
                 around.say(" ".repeat(22) + "-> " + one.remedy());
             }
