@@ -57,8 +57,7 @@ public interface Elections extends AutoCloseable {
         if (config.connectLazily()) {
             parsed.check(); // what is wrong with it is told at once anyway
         }
-        var provider = parsed.provider();
-        return over(parsed.toString(), () -> provider.connect(parsed), config);
+        return over(parsed.toString(), parsed::connect, config);
     }
 
     /** Holds elections over a backend, which is closed along with them. For backends; users have {@code connect}. */

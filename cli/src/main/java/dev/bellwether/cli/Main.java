@@ -2,10 +2,12 @@ package dev.bellwether.cli;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
+import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.console.ConsoleCommand;
 import dev.bellwether.cli.demo.DemoCandidate;
@@ -45,6 +47,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.MissingParameterException;
@@ -153,7 +156,7 @@ public final class Main {
             return ExitCode.USAGE;
         }
         var unknown = unknownCommand(e, at);
-        tell(around, secrets.hide(unknown.orElseGet(() -> oneLine(String.valueOf(e.getMessage())))));
+        tell(around, secrets.hide(unknown.orElseGet(() -> String.valueOf(e.getMessage()))));
         if (e instanceof UnmatchedArgumentException unmatched && unknown.isEmpty()) {
             hints(unmatched, at).forEach(around.err()::println);
         }
@@ -199,11 +202,6 @@ public final class Main {
         return row[other.length()];
     }
 
-    /** What a driver or a parser says may go over many lines. */
-    private static String oneLine(String message) {
-        return message.strip().replaceAll("\\s*\\R\\s*", " ");
-    }
-
     private static List<String> hints(UnmatchedArgumentException e, CommandLine at) {
         var first = e.getUnmatched().get(0);
         if (at.getCommand() instanceof RunCommand && first.startsWith("-")) {
@@ -221,8 +219,11 @@ public final class Main {
     private static int failed(
             Exception e, CommandEnvironment around, Secrets secrets, CommandLine.ParseResult parsed, CommandLine at) {
         around.out().flush();
+        at.getMixins().values().stream()
+                .flatMap(mixin -> mixin instanceof BackendOptions named ? named.inFile().stream() : Stream.empty())
+                .forEach(secrets::add);
         var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-        tell(around, secrets.hide(oneLine(message)));
+        tell(around, secrets.hide(message));
         if (parsed.expandedArgs().contains("--verbose")) {
             around.err().println(secrets.hide(trace(e)));
         }
@@ -247,7 +248,7 @@ public final class Main {
         var text = new StringBuilder();
         for (Throwable one = e; one != null; one = one.getCause()) {
             if (one instanceof ElectionException || one instanceof UsageException) {
-                text.append("  ").append(one).append('\n');
+                text.append("  ").append(Text.oneLine(one.toString())).append('\n');
             } else {
                 text.append("  ").append(one.getClass().getName()).append('\n');
                 for (var frame : one.getStackTrace()) {
@@ -259,7 +260,7 @@ public final class Main {
     }
 
     private static void tell(CommandEnvironment around, String message) {
-        around.err().println(new Paint(around.errColours()).bad("bellwether:") + " " + message);
+        around.err().println(new Paint(around.errColours()).bad("bellwether:") + " " + Text.oneLine(message));
     }
 
     /** The launcher says which streams are terminals, since Java 17 cannot; without it, none are. */

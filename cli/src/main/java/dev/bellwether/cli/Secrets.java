@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Takes secrets out of messages: those of every URI that the command line, BELLWETHER_ON or BELLWETHER_OUTBOX may hold,
- * wherever it stands, since somebody who forgets {@code --on} has typed the password anyway. Immutable.
+ * wherever it stands, since somebody who forgets {@code --on} has typed the password anyway. Not thread-safe.
  */
 final class Secrets {
     private static final String HIDDEN = "***";
@@ -39,7 +39,8 @@ final class Secrets {
         return hidden;
     }
 
-    private void add(String text) {
+    /** Takes the secrets of this out, too, if it may be a URI. */
+    void add(String text) {
         if (text.indexOf(':') < 0 && text.indexOf('@') < 0) {
             return;
         }

@@ -1,13 +1,20 @@
 package dev.bellwether.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +40,46 @@ class SecretsTest {
             var spoken = Spoken.of(environment, args(random, uri));
             assertThat(spoken.all()).as("seed %d, try %d, URI %s", seed, i, uri).doesNotContain(core);
         }
+    }
+
+    @Test
+    void aSecretWithALineBreakIsNotShownWhateverNamesTheBackend() throws Exception {
+        for (var scheme : List.of("careless", "tactless")) {
+            var uri = scheme + ":?token=s3cr3t%0A";
+            var file = Files.writeString(folder.resolve(scheme), uri).toString();
+            for (var spoken : List.of(
+                    Spoken.of(Map.of("BELLWETHER_ON", uri), "ls", "--verbose"),
+                    Spoken.of(Map.of(), "ls", "--verbose", "--on", uri),
+                    Spoken.of(Map.of(), "ls", "--verbose", "--on-file", file),
+                    Spoken.of(Map.of(), "hand-over", "--yes", "x", "--on-file", file))) {
+                assertThat(spoken.err())
+                        .contains("invalid header value: \"***\"")
+                        .doesNotContain("s3cr3t");
+            }
+        }
+    }
+
+    @Test
+    void whatAClientThrowsOfItsOwnIsToldWithoutSecretsAlsoWhereItConnectsLazily() {
+        var uri = "careless:?token=s3cr3t";
+        var lazily = ElectionsConfig.builder().connectLazily(true).build();
+        try (var lazy = Elections.connect(uri, lazily)) {
+            for (ThrowingCallable told : List.<ThrowingCallable>of(() -> Elections.connect(uri), lazy::list)) {
+                assertThatThrownBy(told)
+                        .isInstanceOf(ElectionException.class)
+                        .hasMessageContainingAll("cannot connect to careless:", "invalid header value: \"***\"")
+                        .extracting(SecretsTest::chain)
+                        .asString()
+                        .doesNotContain("s3cr3t");
+            }
+        }
+    }
+
+    /** Returns what a log would hold of it. */
+    private static String chain(Throwable error) {
+        var text = new StringWriter();
+        error.printStackTrace(new PrintWriter(text));
+        return text.toString();
     }
 
     private String[] args(Random random, String uri) throws Exception {

@@ -234,6 +234,60 @@ class VerbsTest {
     }
 
     @Test
+    void noNameThatOthersHaveChosenIsObeyedByATerminal() throws Exception {
+        lead("billing", "ann");
+        elections.stand("billing", CandidacyConfig.builder().candidate("bob").build());
+        var odd = Map.of("BELLWETHER_ON", "odd:" + name(), "TERM", "xterm");
+        assertThat(Spoken.onTerminal("", odd, "show", "billing").out())
+                .contains("\u001b[1mbilling\u001b[0m", "\u001b[32mann" + OddStores.SHOWN + "\u001b[0m");
+        var verbs = List.of(
+                List.of("ls"),
+                List.of("show", "billing"),
+                List.of("watch", "billing", "--for", "300ms"),
+                List.of("run", "billing", "--max-wait", "500ms", "--", "true"),
+                List.of("doctor", "billing"),
+                List.of("hand-over", "billing", "--to", "bob", "--yes"),
+                List.of("stand-down", "billing", "--yes"));
+        for (var verb : verbs) {
+            var words = verb.toArray(String[]::new);
+            var live = Spoken.onTerminal("", odd, words).all();
+            assertThat(live.replaceAll("\u001b\\[(0|1|2|31|32)m|\u001b\\[(2K|J|\\d+A)", ""))
+                    .as("%s, on a terminal", verb)
+                    .doesNotContain("\u001b", "\u009b");
+            assertThat(Spoken.of(odd, words).all())
+                    .as("%s", verb)
+                    .doesNotContain("\u001b", "\u009b")
+                    .contains(OddStores.SHOWN);
+        }
+        assertThat(Spoken.of(odd, "ls").err())
+                .startsWith("bellwether: warning: odd" + OddStores.SHOWN + ": ")
+                .contains("is not printable");
+    }
+
+    @Test
+    void watchTellsOnceOfAnElectionWhoseNameIsRefusedAndGoesOn() throws Exception {
+        lead("billing", "ann");
+        var out = new StringWriter();
+        var err = new StringWriter();
+        var watch = Spoken.inBackground(out, err, "watch", "--on", "odd:" + name());
+        try {
+            Eventually.eventually("it is told", PATIENCE, () -> lines(err) > 0);
+            lead("later", "bob");
+            Eventually.eventually(
+                    "it has looked again", PATIENCE, () -> out.toString().contains("later  bob"));
+            assertThat(err.toString().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("bellwether: odd" + OddStores.SHOWN + ": ")
+                    .contains("is not printable");
+            assertThat(out.toString()).contains("billing  ann");
+        } finally {
+            watch.interrupt();
+            watch.join();
+        }
+    }
+
+    @Test
     void showOfAVacantSeatExitsWith3() {
         assertThat(Spoken.of(environment, "show", "nothing").code()).isEqualTo(ExitCode.NOBODY_LEADS);
         assertThat(Spoken.of(environment, "show", "nothing", "--json")

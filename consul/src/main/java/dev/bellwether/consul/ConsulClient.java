@@ -153,7 +153,7 @@ final class ConsulClient {
 
     private String refusal(int member, String path, String said) {
         return settings + ": " + members.name(member) + " refused " + path + ": "
-                + settings.uri().redact(said.lines().findFirst().orElse("nothing was said"));
+                + settings.uri().redact(said).lines().findFirst().orElse("nothing was said");
     }
 
     private AccessRefusedException refused(int member, String path, String said) {
@@ -167,7 +167,7 @@ final class ConsulClient {
     /** At the beginning a wrong address; later something on the way that passes. */
     private RuntimeException stranger(int member, String said) {
         var what = settings + ": " + members.name(member) + " does not answer as Consul's HTTP API does (it said: "
-                + settings.uri().redact(said.lines().findFirst().orElse("nothing")) + ")";
+                + settings.uri().redact(said).lines().findFirst().orElse("nothing") + ")";
         return members.isUnderstood()
                 ? new UnavailableException(what)
                 : new ElectionException(what + ". Check the port, and tls=true");

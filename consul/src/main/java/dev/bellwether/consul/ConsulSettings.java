@@ -43,7 +43,8 @@ record ConsulSettings(
                 uri,
                 members,
                 (path.isEmpty() ? "bellwether" : path) + "/",
-                uri.parameter("token").orElse(""),
+                HttpMembers.credential(
+                        uri + ": the token", uri.parameter("token").orElse("")),
                 uri.parameter("dc").orElse(""),
                 RecordTraits.of(uri));
     }

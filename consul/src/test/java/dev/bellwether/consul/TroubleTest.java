@@ -64,12 +64,20 @@ class TroubleTest {
                 "consul://host:99999|write a number from 1 to 65535",
                 "consul://host?presence=10ms|it must be a second at least",
                 "consul://host?lease=1s|unknown parameter \"lease\"",
+                "consul://host?token=my%0Asecret@|the token holds a line break, or another character",
+                "consul://host?token=mysecret@%E2%82%AC|the token holds a line break, or another character",
             })
     void aUriThatIsWrongIsRefusedBeforeAnythingIsConnected(String uri, String says) {
         assertThatThrownBy(() -> ConnectUri.parse(uri).check())
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining(says)
                 .hasMessageNotContaining("secret@");
+    }
+
+    @Test
+    void aLineBreakAtTheEndOfATokenIsNoPartOfIt() {
+        var settings = ConsulSettings.of(ConnectUri.parse("consul://host?token=hush%0A"));
+        assertThat(settings.token()).isEqualTo("hush");
     }
 
     @Test

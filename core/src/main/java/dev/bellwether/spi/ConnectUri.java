@@ -11,16 +11,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Where to connect: {@code scheme:body?name=value&name=value}, where the body may be
@@ -35,18 +38,24 @@ public final class ConnectUri {
     private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]{0,30}):(.*)", Pattern.DOTALL);
     private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{(env|file):([^}]*)\\}");
     private static final Pattern USER_INFO = Pattern.compile("//([^/?#@:]*)(:([^/?#]*))?@");
-    private static final Pattern SECRET_NAME = Pattern.compile(
-            "pass|secret|token|credential|jaas|private|keystore|truststore|\\bkey\\b|apikey|pwd|nkey|jwt",
-            Pattern.CASE_INSENSITIVE);
+    private static final String SECRET =
+            "(?:pass|secret|token|credential|jaas|private|keystore|truststore|\\bkey\\b|apikey|pwd|nkey|jwt)";
+    private static final Pattern SECRET_NAME = Pattern.compile(SECRET, Pattern.CASE_INSENSITIVE);
     /** From the first colon after the user's name to the last at sign. */
     private static final Pattern PASSWORD = Pattern.compile(
             "(//|^[a-zA-Z][a-zA-Z0-9+.-]*:(?!.*//.*@))((?:\\$\\{[^}]*\\}|[^:/?#])*+):(.*)@", Pattern.DOTALL);
 
-    /** What stands before the at sign without a colon: a user, or a token. */
+    /** What stands before the last at sign without a colon: a user, or a token; those of several hosts in one. */
     private static final Pattern TOKEN =
-            Pattern.compile("^([a-zA-Z][a-zA-Z0-9+.-]*://)((?:\\$\\{[^}]*\\}|[^:@/?#;])++)@");
+            Pattern.compile("^([a-zA-Z][a-zA-Z0-9+.-]*://)((?:(?:\\$\\{[^}]*\\}|[^:@/?#;])*+@)++)");
 
-    private static final Pattern PARENTHESISED = Pattern.compile("\\(([^()=]*)=([^)]*)\\)");
+    /** A secret of {@code (name=value)(name=value)}, or of {@code (name=value,name=value)}. */
+    private static final Pattern PARENTHESISED = Pattern.compile(
+            "([(,][^(),=/?&;]*" + SECRET + "[^(),=/?&;]*=)(.*?)(?=\\)\\s*(?:[(),\\]/?;]|$)|,\\s*[\\w.-]+\\s*=|$)",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    /** Where a driver may take a password apart that has not been encoded. */
+    private static final Pattern SEPARATORS = Pattern.compile("\\$\\{(?:env|file):[^}]*\\}|[/?#:@;,&=()\\[\\]\\s]");
+
     private static final Pattern PARAMETERS = Pattern.compile("[?;]");
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
     private static final String JOINT = "joint";
@@ -83,6 +92,7 @@ public final class ConnectUri {
         expanded = expand(text, secrets);
         shown = conceal(text);
         conceal(expanded); // only to learn its secrets
+        secrets.sort(Comparator.comparingInt(String::length).reversed()); // all of one before its parts
         // the parts are found before placeholders are filled in: a secret may hold any character
         var query = text.indexOf('?');
         var raw = text.substring(scheme.length() + 1, query < 0 ? text.length() : query);
@@ -117,10 +127,24 @@ public final class ConnectUri {
     /**
      * Connects through the provider that knows the scheme.
      *
-     * @throws ElectionException if none does
+     * @throws ElectionException if none does, or its client throws something of its own: without what may hold a secret
      */
     public Backend connect() {
-        return provider().connect(this);
+        var provider = provider();
+        try {
+            return provider.connect(this);
+        } catch (ElectionException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new ElectionException(
+                    "cannot connect to " + this + ": " + redact(e.toString()), holdsSecret(e) ? null : e);
+        }
+    }
+
+    private boolean holdsSecret(Throwable error) {
+        return Stream.iterate(error, Objects::nonNull, Throwable::getCause)
+                .map(String::valueOf)
+                .anyMatch(said -> !redact(said).equals(said));
     }
 
     /**
@@ -300,27 +324,35 @@ public final class ConnectUri {
     private String conceal(String text) {
         var user = USER_INFO.matcher(text);
         if (user.find() && user.group(3) != null) {
-            remember(user.group(3), secrets);
+            rememberInParts(user.group(3));
         }
         if (scheme.equals(JOINT)) {
-            return concealParameters(text); // each of them is a URI, and has done this for itself
+            return concealJoint(text);
         }
         // Parameters first: an at sign in one of them must not be taken for the end of a password.
-        var shownText = PASSWORD.matcher(concealParameters(text)).replaceFirst(m -> {
-            remember(m.group(3), secrets);
+        var shownText = PARENTHESISED.matcher(concealParameters(text)).replaceAll(m -> {
+            rememberInParts(m.group(2));
+            return Matcher.quoteReplacement(m.group(1) + shownAs(m.group(2)));
+        });
+        shownText = PASSWORD.matcher(shownText).replaceFirst(m -> {
+            rememberInParts(m.group(3));
             return Matcher.quoteReplacement(m.group(1) + m.group(2) + ":" + shownAs(m.group(3)) + "@");
         });
-        shownText = TOKEN.matcher(shownText).replaceFirst(m -> {
-            remember(m.group(2), secrets);
-            return Matcher.quoteReplacement(m.group(1) + shownAs(m.group(2)) + "@");
+        return TOKEN.matcher(shownText).replaceFirst(m -> {
+            var token = m.group(2).substring(0, m.group(2).length() - 1);
+            rememberInParts(token);
+            return Matcher.quoteReplacement(m.group(1) + (token.isEmpty() ? "" : shownAs(token)) + "@");
         });
-        return PARENTHESISED.matcher(shownText).replaceAll(m -> {
-            if (!SECRET_NAME.matcher(m.group(1)).find()) {
-                return Matcher.quoteReplacement(m.group());
-            }
-            remember(m.group(2), secrets);
-            return Matcher.quoteReplacement("(" + m.group(1) + "=" + shownAs(m.group(2)) + ")");
-        });
+    }
+
+    /** Each parameter is a URI, and has concealed its own; before them nothing belongs. */
+    private String concealJoint(String text) {
+        var query = text.indexOf('?');
+        var before = text.substring(JOINT.length() + 1, query < 0 ? text.length() : query);
+        rememberInParts(before);
+        return text.substring(0, JOINT.length() + 1)
+                + (before.isEmpty() ? "" : shownAs(before))
+                + (query < 0 ? "" : concealParameters(text.substring(query)));
     }
 
     private String concealParameters(String text) {
@@ -378,14 +410,16 @@ public final class ConnectUri {
         return PLACEHOLDER.matcher(value).matches() ? value : STARS;
     }
 
+    private void rememberInParts(String secret) {
+        remember(secret, secrets);
+        SEPARATORS.splitAsStream(secret).forEach(part -> remember(part, secrets));
+    }
+
     private static void remember(String secret, List<String> secrets) {
-        if (secret.length() > 2) {
-            secrets.add(secret);
-            var decoded = decodeQuietly(secret);
-            if (decoded.length() > 2 && !decoded.equals(secret)) {
-                secrets.add(decoded);
-            }
-        }
+        var decoded = decodeQuietly(secret);
+        Stream.of(secret, decoded, decoded.strip())
+                .filter(one -> one.length() > 2 && !secrets.contains(one))
+                .forEach(secrets::add);
     }
 
     private Map<String, String> parametersOf(String query) {

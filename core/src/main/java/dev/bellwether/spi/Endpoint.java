@@ -38,7 +38,7 @@ public record Endpoint(String host, int port) {
             Map.entry("valkey", 6379),
             Map.entry("valkeys", 6379));
     private static final Pattern JDBC =
-            Pattern.compile("(?s)jdbc:(?<kind>[a-z0-9]+):(?:[a-z0-9-]+:)*//(?<hosts>[^/?#;]+).*");
+            Pattern.compile("(?s)jdbc:(?<kind>[a-z0-9]+):(?:[a-z0-9-]+:)*//(?<hosts>[^/?#;()]+)(?:[/?#;].*)?");
     private static final Pattern ONE =
             Pattern.compile("(?<host>\\[[0-9a-fA-F:.%]+\\]|[^:\\[\\]()=]+)(?::(?<port>[^:]*))?");
     /** How those are named who are not at the beginning of the URI. */

@@ -72,6 +72,7 @@ class ConnectUriTest {
                 "memory:x",
                 "jdbc:postgresql://me:s@a/x",
                 "nats://me:se@cr/et@a",
+                "jdbc:mysql://[a:1,(host=b,password=x:y)]/app",
                 "kafka://x@y@z")) {
             assertThat(Endpoint.of(ConnectUri.parse(unclear))).as(unclear).isEmpty();
         }
@@ -183,6 +184,80 @@ class ConnectUriTest {
     }
 
     @Test
+    void aPasswordAmongOthersInParenthesesIsNotShown() {
+        for (var hosts : List.of(
+                "(host=h,port=3306,user=u,password=s3cr3t)",
+                "( host = h , password = s3cr3t , port=3306)",
+                "[a:1,(host=b,password=s3cr3t)]",
+                "[a:1,(host=b,password=at@s3cr3t,port=1)]",
+                "[(host=a,password=s3cr3t),address=(host=b)(password=s3cr3t)(port=1)]",
+                "address=(host=a)(password=bra)s3cr3t)(port=1)",
+                "(security=(wallet_password=s3cr3t))",
+                "(host=a,password=s3cr3t",
+                "(host=a,password=com,s3cr3t,port=1)")) {
+            var uri = ConnectUri.parse("jdbc:mysql://" + hosts + "/db");
+            assertThat(uri.toString()).doesNotContain("s3cr3t").startsWith("jdbc:mysql://" + hosts.charAt(0));
+            assertThat(uri.redact("denied: s3cr3t")).as(hosts).isEqualTo("denied: ***");
+        }
+        assertThat(ConnectUri.parse("jdbc:mysql://(host=h,port=3306,user=u,password=s3cr3t)/db"))
+                .hasToString("jdbc:mysql://(host=h,port=3306,user=u,password=***)/db");
+        assertThat(ConnectUri.parse("jdbc:mysql://(host=h,password=${env:PATH})/db"))
+                .hasToString("jdbc:mysql://(host=h,password=${env:PATH})/db");
+    }
+
+    @Test
+    void whatADriverTakesForAHostOrAPortOfAPasswordIsNotShown() {
+        for (var odd : List.of("/", "#", ":", "@", ";", ",", "(")) {
+            var uri = ConnectUri.parse("jdbc:mysql://app:pa55" + odd + "w0rd@db/app");
+            assertThat(uri.redact("Failed to parse the host:port pair 'app:pa55', and of 'w0rd@db'"))
+                    .as(odd)
+                    .isEqualTo("Failed to parse the host:port pair 'app:***', and of '***@db'");
+        }
+        var filledIn = ConnectUri.parse("jdbc:mysql://app:${env:PATH}@db/app");
+        assertThat(filledIn.redact("env is a word")).isEqualTo("env is a word");
+    }
+
+    @Test
+    void aSecretThatBeginsLikeAnotherIsHiddenWhole() {
+        var uri = ConnectUri.parse("nats://app:s3cr@h?token=s3cr3t");
+        assertThat(uri.redact("s3cr3t and s3cr")).isEqualTo("*** and ***");
+    }
+
+    @Test
+    void whiteSpaceAroundASecretMayBeGoneFromAMessage() {
+        assertThat(ConnectUri.parse("consul://h?token=s3cr3t%0A").redact("no s3cr3t, please"))
+                .isEqualTo("no ***, please");
+    }
+
+    @Test
+    void theTokensOfSeveralHostsAreNotShown() {
+        for (var hosts : List.of(
+                "s3cr3t@h1,s3cr3t@h2", "s3cr3t@h1:1,s3cr3t@h2:2", "h1,s3cr3t@h2", "@h1,s3cr3t@h2", "@s3cr3t@h2")) {
+            var uri = ConnectUri.parse("nats://" + hosts + "/x");
+            assertThat(uri.toString()).as(hosts).doesNotContain("s3cr3t");
+            assertThat(uri.redact("no s3cr3t, please")).as(hosts).isEqualTo("no ***, please");
+        }
+    }
+
+    @Test
+    void whatStandsBeforeTheQuestionMarkOfJointElectionsIsNotShown() {
+        for (var text : List.of(
+                "joint:nats://app:s3cr3t@one,next=nats://two",
+                "joint:nats://app:s3cr3t@one?next=nats://two",
+                "joint:old=nats://s3cr3t@one&next=nats://two",
+                "joint:jdbc:mysql://(host=h,password=s3cr3t)/x?next=nats://two")) {
+            var uri = ConnectUri.parse(text);
+            assertThat(uri.toString()).startsWith("joint:***").doesNotContain("s3cr3t");
+            assertThatThrownBy(uri::check)
+                    .as(text)
+                    .hasMessageContaining("joint:?old=URI&next=URI")
+                    .hasMessageNotContaining("s3cr3t");
+        }
+        assertThat(ConnectUri.parse("joint:?old=memory:a&next=memory:b"))
+                .hasToString("joint:?old=memory:a&next=memory:b");
+    }
+
+    @Test
     void aMissingSourceOfASecretIsNamed() {
         assertThatThrownBy(() -> ConnectUri.parse("nats://${env:BELLWETHER_NO_SUCH}@h"))
                 .hasMessageContaining("BELLWETHER_NO_SUCH")
@@ -229,13 +304,25 @@ class ConnectUriTest {
             for (var n = random.nextInt(8); n > 0; n--) {
                 text.append(pieces.get(random.nextInt(pieces.size())));
             }
-            switch (random.nextInt(3)) {
+            switch (random.nextInt(5)) {
                 case 0 -> text.append("//user:").append(secret).append("@host/x");
                 case 1 ->
                     text.append("?a=b&")
                             .append(secretNames.get(random.nextInt(secretNames.size())))
                             .append('=')
                             .append(secret);
+                case 2 ->
+                    text.append("//(host=a,")
+                            .append(secretNames.get(random.nextInt(secretNames.size())))
+                            .append('=')
+                            .append(secret)
+                            .append(")/x");
+                case 3 ->
+                    text.append("//[a:1,(host=b)(")
+                            .append(secretNames.get(random.nextInt(secretNames.size())))
+                            .append('=')
+                            .append(secret)
+                            .append(",user=c)]");
                 default ->
                     text.append(";")
                             .append(secretNames.get(random.nextInt(secretNames.size())))

@@ -194,7 +194,7 @@ final class EtcdClient {
         if (made.isEmpty() && !answer.text("message").contains("not enabled")) {
             throw refusal(member, "auth/authenticate", answer, "", false);
         }
-        return made;
+        return HttpMembers.credential(settings + ": the token that " + members.name(member) + " issued", made);
     }
 
     /** Another token is to be had before the next request. */
@@ -251,7 +251,8 @@ final class EtcdClient {
     private RuntimeException refusal(int member, String path, Json said, String known, boolean mayRenew) {
         var message = said.text("message").isEmpty() ? said.text("error") : said.text("message");
         var who = members.name(member);
-        var what = settings + ": " + who + " refused " + path + ": " + message;
+        var what = settings + ": " + who + " refused " + path + ": "
+                + settings.uri().redact(message);
         var nobody = message.contains("user name is empty");
         if (message.contains("invalid auth token") || message.contains("auth store is old") || nobody) {
             if (mayRenew && !settings.user().isEmpty()) {
@@ -282,7 +283,7 @@ final class EtcdClient {
     /** At the beginning a wrong address; later something on the way that passes. */
     private RuntimeException stranger(int member, String said) {
         var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON gateway does (it said:"
-                + " " + said.strip().lines().findFirst().orElse("nothing") + ")";
+                + " " + settings.uri().redact(said.strip()).lines().findFirst().orElse("nothing") + ")";
         return !members.isUnderstood()
                 ? new ElectionException(what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its"
                         + " gateway on (--enable-grpc-gateway)")

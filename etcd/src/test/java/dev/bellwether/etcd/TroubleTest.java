@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is said when something is wrong, and what the doctor finds. */
 @Timeout(240)
@@ -90,6 +91,25 @@ class TroubleTest {
                         .isNotInstanceOf(UnavailableException.class)
                         .hasMessageContaining("does not answer as etcd's JSON gateway does");
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "<html>login of s3cr3t failed</html>",
+                "{\"header\":\"\",\"code\":3,\"message\":\"authentication failed: s3cr3t\"}",
+                "{\"header\":{},\"token\":\"to\\nken\"}"
+            })
+    void whatAServerSaysIsToldWithoutSecrets(String said) throws Exception {
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, said, new AtomicInteger()), "no-etcd");
+            thread.setDaemon(true);
+            thread.start();
+            assertThatThrownBy(() -> Elections.connect("etcd://app:s3cr3t@127.0.0.1:" + server.getLocalPort()))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageNotContaining("s3cr3t")
+                    .hasMessageNotContaining("to\nken");
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.bellwether.http;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
@@ -104,6 +105,23 @@ public final class HttpMembers {
             return members.stream().allMatch(member -> member.getHost() != null) ? members : List.of();
         } catch (IllegalArgumentException e) {
             return List.of();
+        }
+    }
+
+    /**
+     * Returns a credential as a header may hold it, without white space around it.
+     *
+     * @param what it is, for people
+     * @throws AccessRefusedException if no header may hold it, which does not repeat it, as the JDK would
+     */
+    public static String credential(String what, String value) {
+        var stripped = value.strip();
+        try {
+            var unused = HttpRequest.newBuilder().header("Authorization", stripped);
+            return stripped;
+        } catch (IllegalArgumentException e) {
+            throw new AccessRefusedException(what + " holds a line break, or another character that no HTTP header may"
+                    + " hold. Write it on one line, as it was issued");
         }
     }
 

@@ -16,10 +16,10 @@ final class FreshText {
     private String text; // guarded by this
     private long readNanos = System.nanoTime(); // guarded by this
 
-    /** A text that stays; empty for none. */
+    /** A text that stays, without white space around it; empty for none. */
     FreshText(String text) {
         file = null;
-        this.text = text;
+        this.text = text.strip();
     }
 
     /**

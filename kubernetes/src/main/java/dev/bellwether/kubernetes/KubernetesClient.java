@@ -265,7 +265,11 @@ final class KubernetesClient {
                 .header("Accept", "application/json")
                 .header("Content-Type", "application/json")
                 .header("User-Agent", "bellwether"); // for others the server formats its answers in many lines
-        return token.isEmpty() ? builder : builder.header("Authorization", "Bearer " + token);
+        return token.isEmpty()
+                ? builder
+                : builder.header(
+                        "Authorization",
+                        "Bearer " + HttpMembers.credential(settings + ": the token of " + access.origin(), token));
     }
 
     /** Opens a stream of lines. */
@@ -328,7 +332,7 @@ final class KubernetesClient {
 
     /** Returns what an answer of this status means that is none. */
     RuntimeException error(String verb, String path, int status, String said) {
-        var message = settings.uri().redact(said.lines().findFirst().orElse("nothing was said"));
+        var message = settings.uri().redact(said).lines().findFirst().orElse("nothing was said");
         var what = settings + ": " + members.name(0) + " refused " + verb + " of " + what(path) + " with " + status
                 + ": " + message;
         return switch (status) {

@@ -3,6 +3,7 @@ package dev.bellwether.kubernetes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** URIs that are wrong, servers that are, or are gone, and what becomes of a leader. */
 @Tag("kubernetes")
@@ -100,6 +102,24 @@ class TroubleTest {
                     .satisfies(error ->
                             assertThat(error instanceof UnavailableException).isEqualTo(passes));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"hush\nhush", "hush-hush-\u20ac"})
+    void aTokenThatNoHeaderMayHaveIsRefusedWithoutShowingIt(String text) throws IOException {
+        var token = Files.writeString(folder.resolve("token"), text);
+        try (var stub = new StubServer(request -> Reply.of(200, "{}"))) {
+            assertThatThrownBy(() -> Elections.connect(stub.uri("payments", token)))
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("holds a line break, or another character")
+                    .hasMessageNotContaining("hush")
+                    .hasNoCause();
+        }
+    }
+
+    @Test
+    void aLineBreakAtTheEndOfATokenInAKubeconfigFileIsNoPartOfIt() {
+        assertThat(new FreshText("hush\n").current()).isEqualTo("hush");
     }
 
     /** What waits for its turn has less of its time left for an answer, which says nothing of the server. */

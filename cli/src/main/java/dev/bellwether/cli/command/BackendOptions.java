@@ -53,6 +53,7 @@ public final class BackendOptions {
     private Optional<Duration> timeout = Optional.empty();
 
     private final Duration usual;
+    private Optional<String> inFile = Optional.empty();
 
     public BackendOptions(CommandEnvironment around) {
         this(around, Duration.ofSeconds(5));
@@ -73,7 +74,8 @@ public final class BackendOptions {
         if (on.isPresent() && onFile.isPresent()) {
             throw new UsageException("--on and --on-file both name a backend: give one of them");
         }
-        var text = on.or(() -> onFile.map(BackendOptions::read)).or(() -> around.variable("BELLWETHER_ON"));
+        inFile = onFile.map(BackendOptions::read);
+        var text = on.or(() -> inFile).or(() -> around.variable("BELLWETHER_ON"));
         if (text.isEmpty()) {
             return embedded();
         }
@@ -138,6 +140,11 @@ public final class BackendOptions {
         return new Bounded(timeout(), () -> late(uri, timeout())).ask(question);
     }
 
+    /** Returns what was in the file that names the backend, if it has been read. */
+    public Optional<String> inFile() {
+        return inFile;
+    }
+
     /** Returns whether a backend is named at all, by an option or the variable. */
     public boolean isNamed() {
         return on.isPresent()
@@ -171,9 +178,8 @@ public final class BackendOptions {
         backend.findings(CandidacyConfig.defaults()).stream()
                 .filter(finding -> finding.level() != Finding.Level.OK)
                 .filter(finding -> !finding.about().equals("rights")) // anybody who looks needs no more than to look
-                .forEach(finding -> around.err()
-                        .println("bellwether: warning: " + backend.describe() + ": " + finding.says() + "; "
-                                + finding.remedy()));
+                .forEach(finding -> around.complain(
+                        "warning: " + backend.describe() + ": " + finding.says() + "; " + finding.remedy()));
     }
 
     /** Returns an election, having checked its name. */

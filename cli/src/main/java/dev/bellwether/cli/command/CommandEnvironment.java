@@ -57,9 +57,19 @@ public record CommandEnvironment(
                 && !variable("TERM").orElse("dumb").equals("dumb");
     }
 
+    /** Prints a line for people. Names and messages in it may be what others wrote. */
+    public void say(String line) {
+        out.println(Text.oneLine(line));
+    }
+
+    /** Prints a line for people on standard error. Names and messages in it may be what others wrote. */
+    public void complain(String message) {
+        err.println("bellwether: " + Text.oneLine(message));
+    }
+
     /** Asks, and returns whether the answer was yes. */
     public boolean confirm(String question) {
-        out.print(question + " [y/N] ");
+        out.print(Text.printable(question) + " [y/N] ");
         out.flush();
         try {
             var answer = in.readLine();

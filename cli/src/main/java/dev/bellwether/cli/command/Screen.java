@@ -56,7 +56,7 @@ public record Screen(int rows, int columns) {
 
     /**
      * Returns what is drawn: never more lines than there is room for above the cursor, so that the next drawing can
-     * begin where this one did; and no line that would go on in the next.
+     * begin where this one did; and no line that would go on in the next, or that a terminal obeys.
      *
      * @param head the line above the table
      * @param rows the lines of the table, those first that matter most
@@ -80,7 +80,7 @@ public record Screen(int rows, int columns) {
             }
             addNotes(lines, notes.subList(notes.size() - kept, notes.size()));
         }
-        return lines.stream().map(this::cut).toList();
+        return lines.stream().map(Text::printable).map(this::cut).toList();
     }
 
     /**

@@ -11,11 +11,15 @@ import java.util.stream.Collectors;
 /** Lays out what people read. */
 public final class Text {
     private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]");
+    private static final Pattern LINE_BREAK = Pattern.compile("\\s*\\R\\s*|\\t");
 
     private Text() {}
 
-    /** Returns lines in which the columns stand under each other, two blanks apart. */
-    public static List<String> columns(List<List<String>> rows) {
+    /** Returns printable lines in which the columns stand under each other, two blanks apart. */
+    public static List<String> columns(List<List<String>> table) {
+        var rows = table.stream()
+                .map(row -> row.stream().map(Text::printable).toList())
+                .toList();
         var widths = new ArrayList<Integer>();
         for (var row : rows) {
             for (var i = 0; i < row.size(); i++) {
@@ -52,6 +56,11 @@ public final class Text {
     /** Returns a text that others wrote, on one line, without what a terminal obeys. */
     public static String printable(String text) {
         return UNPRINTABLE.matcher(text).replaceAll("\uFFFD");
+    }
+
+    /** Returns a message on one line, and printable: what a driver or a parser says may go over many. */
+    public static String oneLine(String message) {
+        return printable(LINE_BREAK.matcher(message.stripTrailing()).replaceAll(" "));
     }
 
     /** Returns how long ago something began, for display. */

@@ -1,5 +1,6 @@
 package dev.bellwether.cli.console;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -134,7 +135,15 @@ final class ElectionMonitor implements PageServer.Orders, AutoCloseable {
             seats.put(name, new Seat());
         }
         show(name);
-        var watch = elections.election(name).watch(leader -> tell(name, leader));
+        Watch watch;
+        try {
+            watch = elections.election(name).watch(leader -> tell(name, leader));
+        } catch (UnavailableException | AccessRefusedException e) {
+            forget(name); // it is met again when that has passed
+            throw e;
+        } catch (ElectionException e) { // of this one, which is unknown: anybody who looks at it is told why
+            return;
+        }
         synchronized (this) {
             var seat = seats.get(name);
             if (seat != null && !closed) {

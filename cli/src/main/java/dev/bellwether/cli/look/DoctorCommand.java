@@ -230,9 +230,11 @@ public final class DoctorCommand implements Callable<Integer> {
                 case WARNING -> paint.strong("%-7s".formatted(level));
                 case ERROR -> paint.bad("%-7s".formatted(level));
             };
-            around.out().println(painted + "  " + paint.strong("%-11s".formatted(one.about())) + "  " + one.says());
+            around.out()
+                    .println(painted + "  " + paint.strong("%-11s".formatted(one.about())) + "  "
+                            + Text.oneLine(one.says()));
             if (!one.remedy().isEmpty()) {
-                around.out().println(" ".repeat(22) + "-> " + one.remedy());
+                around.say(" ".repeat(22) + "-> " + one.remedy());
             }
         }
     }

@@ -64,7 +64,7 @@ public final class ListCommand implements Callable<Integer> {
         try (var connected = target.connect()) {
             found = states(connected);
         }
-        found.unknown().forEach((name, why) -> around.err().println("bellwether: warning: " + name + ": " + why));
+        found.unknown().forEach((name, why) -> around.complain("warning: " + name + ": " + why));
         if (json) {
             around.out().println(document(found));
         } else if (found.isEmpty()) {

@@ -2,6 +2,7 @@ package dev.bellwether.cli.look;
 
 import dev.bellwether.Candidate;
 import dev.bellwether.Election;
+import dev.bellwether.Leader;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -88,12 +90,12 @@ public final class ShowCommand implements Callable<Integer> {
     private void page(Election.State state) {
         var paint = new Paint(around.colours());
         var rows = new ArrayList<List<String>>();
-        rows.add(List.of("Election", paint.strong(election)));
+        rows.add(List.of("Election", election));
         rows.add(List.of(
                 "Leader",
                 state.leader()
-                        .map(one -> paint.good(one.candidate()))
-                        .orElseGet(() -> paint.bad(state.ended() ? "nobody: the election has ended" : "nobody"))));
+                        .map(Leader::candidate)
+                        .orElse(state.ended() ? "nobody: the election has ended" : "nobody")));
         state.leader().ifPresent(one -> {
             rows.add(List.of("Token", Long.toString(one.token())));
             rows.add(List.of(
@@ -107,7 +109,16 @@ public final class ShowCommand implements Callable<Integer> {
         for (var i = 0; i < standbys.size(); i++) {
             rows.add(List.of(i == 0 ? "Standing by" : "", standby(standbys.get(i))));
         }
-        Text.columns(rows).forEach(around.out()::println);
+        var lines = Text.columns(rows);
+        lines.set(0, painted(lines.get(0), election, paint::strong));
+        lines.set(1, painted(lines.get(1), rows.get(1).get(1), state.leader().isPresent() ? paint::good : paint::bad));
+        lines.forEach(around.out()::println);
+    }
+
+    /** Paints the last cell of a line, which is as long as it was before it was made printable. */
+    private static String painted(String line, String last, UnaryOperator<String> paint) {
+        var at = line.length() - last.length();
+        return line.substring(0, at) + paint.apply(line.substring(at));
     }
 
     private static String standby(Candidate one) {
@@ -122,7 +133,7 @@ public final class ShowCommand implements Callable<Integer> {
     private static String show(Map<String, String> metadata) {
         return new TreeMap<>(metadata)
                 .entrySet().stream()
-                        .map(one -> one.getKey() + "=" + Text.printable(one.getValue()))
+                        .map(one -> one.getKey() + "=" + one.getValue())
                         .collect(Collectors.joining(" "));
     }
 }

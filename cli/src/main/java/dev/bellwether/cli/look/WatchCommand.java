@@ -61,6 +61,7 @@ public final class WatchCommand implements Callable<Integer> {
     private final Set<String> followed = new HashSet<>(); // guarded by this, as is the next
     private final Map<String, Optional<Leader>> seats = new TreeMap<>();
     private final List<String> changes = new ArrayList<>();
+    private final Set<String> refused = new HashSet<>(); // confined to the thread that asks
     private int drawnLines;
     private Screen screen = Screen.USUAL;
     private boolean unknown; // guarded by this: the backend does not tell what is so now
@@ -117,9 +118,17 @@ public final class WatchCommand implements Callable<Integer> {
         for (var name : names) {
             if (!watches.containsKey(name)) {
                 meet(name);
-                watches.put(name, elections.election(name).watch(leader -> changed(name, leader)));
+                try {
+                    watches.put(name, elections.election(name).watch(leader -> changed(name, leader)));
+                } catch (ElectionException e) { // of this one: it must not hide the others
+                    forget(name);
+                    if (refused.add(name)) {
+                        complain(name + ": " + e.getMessage());
+                    }
+                }
             }
         }
+        refused.retainAll(names);
         var gone = new TreeSet<>(watches.keySet());
         gone.removeAll(new HashSet<>(names));
         for (var name : gone) {
@@ -183,7 +192,7 @@ public final class WatchCommand implements Callable<Integer> {
         if (live()) {
             changed(now() + "  " + message);
         } else {
-            around.err().println("bellwether: " + message);
+            around.complain(message);
         }
     }
 
@@ -210,7 +219,7 @@ public final class WatchCommand implements Callable<Integer> {
         if (live()) {
             changed(line);
         } else {
-            around.out().println(line);
+            around.say(line);
         }
     }
 

@@ -95,10 +95,9 @@ abstract class OrderCommand implements Callable<Integer> {
             var seat = elections.election(election);
             var leader = connected.ask(seat::leader);
             if (!force && mustBeKnown() && leader.isEmpty() && !connected.ask(() -> isKnown(elections))) {
-                around.err()
-                        .println("bellwether: there is no election \"" + election
-                                + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force"
-                                + " does it anyway");
+                around.complain("there is no election \"" + election
+                        + "\", so nothing was done: 'bellwether ls' shows those that there are, and --force does it"
+                        + " anyway");
                 return ExitCode.FAILED;
             }
             if (!yes) {
@@ -120,7 +119,7 @@ abstract class OrderCommand implements Callable<Integer> {
                     Json.leader(json, after(leader));
                 }));
             } else {
-                around.out().println(given ? done(election, leader) : notDone(election));
+                around.say(given ? done(election, leader) : notDone(election));
             }
             return given ? ExitCode.OK : codeIfNotDone();
         }

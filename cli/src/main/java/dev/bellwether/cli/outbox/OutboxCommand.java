@@ -6,7 +6,6 @@ import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.ExitCode;
-import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.Inbox;
 import dev.bellwether.outbox.OutboxAdmin;
@@ -233,9 +232,9 @@ public final class OutboxCommand implements Runnable {
             around.out().println(OutboxJson.findings(findings));
         } else {
             for (var finding : findings) {
-                around.out().println(finding.severity() + ": " + finding.what());
+                around.say(finding.severity() + ": " + finding.what());
                 if (finding.remedy() != null) {
-                    around.out().println("    " + finding.remedy());
+                    around.say("    " + finding.remedy());
                 }
             }
         }
@@ -276,9 +275,8 @@ public final class OutboxCommand implements Runnable {
             return ExitCode.OK;
         }
         for (var record : records) {
-            around.out()
-                    .println(Text.printable(record.id() + "  " + record.parked() + "  " + record.eventId() + "  "
-                            + record.topic() + "  " + record.reason()));
+            around.say(record.id() + "  " + record.parked() + "  " + record.eventId() + "  " + record.topic() + "  "
+                    + record.reason());
         }
         tellOf(more);
         return ExitCode.OK;
@@ -298,10 +296,8 @@ public final class OutboxCommand implements Runnable {
             return ExitCode.OK;
         }
         for (var record : records) {
-            around.out()
-                    .println(Text.printable(record.id() + "  " + record.since() + "  shard " + record.shard() + "  "
-                            + record.waits().name().toLowerCase(Locale.ROOT) + "  " + record.topic() + "  "
-                            + record.reason()));
+            around.say(record.id() + "  " + record.since() + "  shard " + record.shard() + "  "
+                    + record.waits().name().toLowerCase(Locale.ROOT) + "  " + record.topic() + "  " + record.reason());
         }
         tellOf(more);
         return ExitCode.OK;

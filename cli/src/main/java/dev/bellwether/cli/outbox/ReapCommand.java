@@ -83,7 +83,7 @@ public final class ReapCommand implements Callable<Integer> {
         var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
                 .orElse(OutboxTable.Layout.GOHARVEST);
         var config = settings.table(new OutboxTable(reaper.table(), layout)).build();
-        reaper.warnings().forEach(warning -> around.err().println("bellwether: warning: " + warning));
+        reaper.warnings().forEach(warning -> around.complain("warning: " + warning));
         var handedOver = new CountDownLatch(1);
         var atExit = ExitHook.add("bellwether-reap-end", () -> {
             told.countDown();
@@ -153,7 +153,7 @@ public final class ReapCommand implements Callable<Integer> {
     }
 
     private void tell(RelayEvent event) {
-        around.out().println(event);
+        around.say(event.toString());
         around.out().flush();
         if (event instanceof RelayEvent.CandidacyFailed || event instanceof RelayEvent.ElectionEnded) {
             ended = true;

@@ -111,7 +111,7 @@ public final class StatusCommand implements Callable<Integer> {
                     throw e; // it never answered
                 }
                 if (outage.isEmpty() && !isLive()) {
-                    around.err().println("bellwether: " + e.getMessage() + ". Trying again");
+                    around.complain(e.getMessage() + ". Trying again");
                 }
                 outage = Optional.of(String.valueOf(e.getMessage()));
             }

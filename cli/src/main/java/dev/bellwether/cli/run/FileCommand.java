@@ -88,7 +88,7 @@ public final class FileCommand implements Callable<Integer> {
         if (check) {
             var why = fresh.check();
             if (!why.isEmpty()) {
-                around.err().println("bellwether: " + why);
+                around.complain(why);
             }
             return why.isEmpty() ? ExitCode.OK : ExitCode.NOBODY_LEADS;
         }
@@ -99,7 +99,7 @@ public final class FileCommand implements Callable<Integer> {
             throw new UsageException("the folder of " + file + " does not exist");
         }
         fresh.requireOursOrNothing(name);
-        target.onOutage(what -> around.err().println("bellwether: " + name + ": " + what));
+        target.onOutage(what -> around.complain(name + ": " + what));
         return stand(name, fresh);
     }
 
@@ -153,11 +153,10 @@ public final class FileCommand implements Callable<Integer> {
     /** Tells why it stands no more, though nobody here has asked for that. */
     private int tellEnd(Candidacy candidacy) {
         var failure = candidacy.failure();
-        around.err()
-                .println("bellwether: " + candidacy.election() + ": "
-                        + failure.map(error -> "the candidacy has failed: " + error.getMessage())
-                                .orElse("the election has ended: nobody can lead it before it is reopened"
-                                        + " ('bellwether reopen')"));
+        around.complain(candidacy.election() + ": "
+                + failure.map(error -> "the candidacy has failed: " + error.getMessage())
+                        .orElse("the election has ended: nobody can lead it before it is reopened"
+                                + " ('bellwether reopen')"));
         return failure.isPresent() ? ExitCode.CANDIDACY_FAILED : ExitCode.FAILED;
     }
 }

@@ -10,6 +10,7 @@ import dev.bellwether.cli.command.CommandEnvironment;
 import dev.bellwether.cli.command.Connected;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Paint;
+import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -297,7 +298,9 @@ public final class RunCommand implements Callable<Integer> {
 
     /** Tells it to who wants it quiet, too. */
     private void complain(String message) {
-        around.err().println(new Paint(around.errColours()).faint("bellwether: " + election + ": ") + message);
+        around.err()
+                .println(
+                        new Paint(around.errColours()).faint("bellwether: " + election + ": ") + Text.oneLine(message));
     }
 
     /** Hands over when this process is told to end. */

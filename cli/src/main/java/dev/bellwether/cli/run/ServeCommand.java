@@ -243,6 +243,6 @@ public final class ServeCommand implements Callable<Integer> {
     }
 
     private void tell(String message) {
-        around.err().println("bellwether: " + message);
+        around.complain(message);
     }
 }

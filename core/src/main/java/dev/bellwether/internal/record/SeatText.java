@@ -158,7 +158,7 @@ final class SeatText {
     }
 
     private static SeatRecord foreign(String text, Duration lease) {
-        var name = text.substring(0, Math.min(text.length(), LONGEST_NAME)).replaceAll("\\p{Cntrl}", "?");
+        var name = text.substring(0, Math.min(text.length(), LONGEST_NAME)).replaceAll("[\\p{Cc}\\p{Zl}\\p{Zp}]", "?");
         return SeatRecord.bare(SeatRecord.Kind.FOREIGN, name.isBlank() ? "?" : name)
                 .keptFor(lease);
     }

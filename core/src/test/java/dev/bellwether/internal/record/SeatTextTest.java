@@ -80,6 +80,7 @@ class SeatTextTest {
             assertThat(record.candidate()).isNotBlank().hasSizeLessThan(201);
         }
         assertThat(read(What.NAME, "ze\nd").candidate()).isEqualTo("ze?d");
+        assertThat(read(What.NAME, "z\u009be\u2028d").candidate()).isEqualTo("z?e?d");
     }
 
     @Test
