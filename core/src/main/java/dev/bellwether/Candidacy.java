@@ -19,6 +19,10 @@ import java.util.Optional;
  * }
  * }</pre>
  *
+ * <p>When a mandate ends in order, the successor waits for the step of the task that runs, and for the listener, within
+ * the stand-down budget. It does not wait for work elsewhere, as in such a loop: wait for that in a listener, at
+ * {@link LeadershipEvent.Revoked}, or use {@link #whileLeading}.
+ *
  * <p>Thread-safe. A candidacy that loses its mandate stands again by itself; only {@link #resign}, {@link #close}, the
  * end of the election or a fatal error ends it. After that it never leads again.
  *
@@ -89,7 +93,7 @@ public interface Candidacy extends AutoCloseable {
      * Says that the application is alive, and waits for leadership up to the given time. Returns whether this candidate
      * leads; at once if it does. In a listener the wait would delay the events behind it. With {@link
      * CandidacyConfig.Builder#maxPulseInterval} set, a leader that is not pulsed in time stands down, and does not
-     * stand again before its next pulse.
+     * stand again before its next pulse. What it is stuck in is not waited for, unless a listener does.
      *
      * @throws IllegalStateException if the candidacy has ended
      * @throws ElectionException if it has ended by a fatal error, which is the cause

@@ -39,6 +39,11 @@ public interface Roster extends AutoCloseable {
      * any order. No role moves by it. Roles that are no more are {@link RosterEvent.Revoked} with {@link Cause#ENDED};
      * new ones of a partition that is led here are {@link RosterEvent.Gained} at once. Returns at once.
      *
+     * <p>Keys move: {@link #roleOf} gives some of them another role. While members differ, two may work on one key; and
+     * a step that works on a key under its former role is neither waited for nor interrupted. If that must not be, stop
+     * the work on keys that move before, or have a guard for each key, as "Keys, slots, roles" in
+     * {@code docs/rosters.md} says.
+     *
      * @throws ElectionException if that is no number of roles
      */
     void resize(int roles);
@@ -61,9 +66,9 @@ public interface Roster extends AutoCloseable {
     Optional<Mandate> mandate(int role);
 
     /**
-     * Returns the role that is responsible for a key: the same in every process, of every version. When the number of
-     * roles grows from
-     * <em>n</em> to <em>n+1</em>, about one key in <em>n+1</em> changes its role, and none changes between old roles.
+     * Returns the role that is responsible for a key: the same in every process, of every version, that has as many
+     * {@linkplain #roleCount roles}. When their number grows from <em>n</em> to <em>n+1</em>, about one key in
+     * <em>n+1</em> changes its role, and none changes between old roles.
      */
     int roleOf(String key);
 

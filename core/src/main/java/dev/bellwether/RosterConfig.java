@@ -15,7 +15,7 @@ import java.util.concurrent.Executor;
  *         .group(group) // "a" on these machines, "b" on others
  *         .groups(2)
  *         .lease(Duration.ofSeconds(3))
- *         .threshold(Duration.ofSeconds(6)) // two may publish for so long at most, beyond the lease
+ *         .threshold(Duration.ofSeconds(6)) // one that hears nothing publishes on for so long
  *         .build();
  * }</pre>
  *
@@ -442,8 +442,11 @@ public final class RosterConfig {
         }
 
         /**
-         * Leads on for so long after the last message: T. Above the lease when overlapping, where it bounds how long
-         * two lead at once; with the clock error below it when timed. Default: twice the lease, or half of it.
+         * Leads on for so long after the last message: T. Above the lease when overlapping; with the clock error below
+         * it when timed. Default: twice the lease, or half of it.
+         *
+         * <p>When overlapping, it bounds how long a member that hears nothing leads beside its successor. One that is
+         * cut off from the group's coordinator alone hears the successor's messages, and leads on as long as it does.
          */
         public Builder threshold(Duration threshold) {
             this.threshold = Optional.of(SettingChecks.positive("threshold", threshold));

@@ -12,8 +12,9 @@ public enum RosterMode {
     EXCLUSIVE,
     /**
      * At least one leader for each role while one member lives, also while roles move: the next leader begins before
-     * the former one ends. Two may lead at once for as long as {@link RosterConfig#threshold()} exceeds the session. A
-     * token tells two terms apart, and cannot fence.
+     * the former one ends. Two may lead at once for as long as {@link RosterConfig#threshold()} exceeds the session;
+     * and while a member is cut off from the group's coordinator, and not from the messages, for as long as that lasts.
+     * A token tells two terms apart, and cannot fence.
      */
     OVERLAPPING,
     /**

@@ -42,12 +42,20 @@ public sealed interface Backend extends AutoCloseable permits LeaseStore, Arbite
 
     /**
      * Returns how old, at most, the proof is by which a leader with these settings leads when the next proof arrives,
-     * as long as all goes well. What is left of its mandate then is how long an outage may last that changes nothing.
-     * May wait for an answer of the infrastructure. By default it is the renew interval: a proof arrives as soon as it
-     * is asked for.
+     * as long as all goes well. May wait for an answer of the infrastructure. By default it is the renew interval: a
+     * proof arrives as soon as it is asked for.
      */
     default Duration renewal(CandidacyConfig config) {
         return config.renewInterval();
+    }
+
+    /**
+     * Returns how long after the end of an outage the next proof arrives, at most and besides a round trip, if requests
+     * fail at once while it lasts. What this and {@link #renewal} leave of a mandate is how long such an outage may be
+     * that changes nothing. May wait for an answer of the infrastructure. By default it is the longest retry interval.
+     */
+    default Duration recovery(CandidacyConfig config) {
+        return Finding.Term.retry(config).length();
     }
 
     /**

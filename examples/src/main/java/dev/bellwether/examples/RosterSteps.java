@@ -39,7 +39,7 @@ final class RosterSteps {
                 .group(group) // "a" on these machines, "b" on others
                 .groups(2)
                 .lease(Duration.ofSeconds(3))
-                .threshold(Duration.ofSeconds(6)) // two may publish for so long at most, beyond the lease
+                .threshold(Duration.ofSeconds(6)) // one that hears nothing publishes on for so long
                 .build();
         var roster = elections.roster("pricing", config);
         roster.whileLeading((role, mandate) -> feed.publish(role, mandate.token()));
@@ -49,7 +49,7 @@ final class RosterSteps {
 
     static void put(Roster roster, Shards shards, String key, String value) {
         // tag::sharding
-        var shard = roster.roleOf(key); // the same in every process
+        var shard = roster.roleOf(key); // the same wherever there are as many roles
         var mandate = roster.mandate(shard);
         if (mandate.isPresent()) {
             shards.put(shard, key, value, mandate.get().token()); // a guard there refuses an older token

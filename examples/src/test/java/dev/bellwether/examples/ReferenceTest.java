@@ -212,7 +212,9 @@ class ReferenceTest {
         var config = builder.build();
         var mandate = config.lease().toNanos() * (1 - config.driftBound())
                 - config.standDownBudget().toNanos();
-        var outage = mandate - config.renewInterval().toNanos();
+        var outage = mandate
+                - config.renewInterval().toNanos()
+                - Finding.Term.retry(config).length().toNanos();
         var empty = Finding.vacancies(config).get(0).sum().toNanos();
         return Stream.of(mandate, outage, (double) empty)
                 .map(nanos -> new BigDecimal(nanos / 1e9)

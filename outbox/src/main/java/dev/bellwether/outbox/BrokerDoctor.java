@@ -111,6 +111,20 @@ final class BrokerDoctor {
         }
     }
 
+    /**
+     * Judges how a topic is replicated; empty if it is well. A broker alone keeps what its disk keeps. Of several, one
+     * that confirms for the others may be replaced by one that does not have the record.
+     */
+    static Optional<Finding> replication(String topic, int replicas, int inSync) {
+        return replicas > 1 && inSync > 1
+                ? Optional.empty()
+                : Optional.of(new Finding(
+                        replicas > 1 ? Severity.ERROR : Severity.WARNING,
+                        "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
+                        "use three replicas and min.insync.replicas=2: otherwise the death of one broker"
+                                + " can lose what it has confirmed"));
+    }
+
     /** Returns its settings; empty if it is missing, or may not be looked at. */
     private static Optional<Config> topic(Admin admin, String topic, Finding missing, List<Finding> findings)
             throws ExecutionException, InterruptedException, TimeoutException {
@@ -130,17 +144,10 @@ final class BrokerDoctor {
                     .iterator()
                     .next();
             var inSync = config.get("min.insync.replicas").value();
-            if (replicas < 2 || Integer.parseInt(inSync) < 2) {
-                findings.add(new Finding(
-                        Severity.WARNING,
-                        "topic " + topic + " has " + replicas + " replicas, min.insync.replicas " + inSync,
-                        "use three replicas and min.insync.replicas=2: otherwise the death of one broker"
-                                + " can lose what it has confirmed"));
-            } else {
-                findings.add(Finding.well("topic " + topic + ": "
-                        + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "
-                        + config.get("max.message.bytes").value() + " bytes"));
-            }
+            findings.add(replication(topic, replicas, Integer.parseInt(inSync))
+                    .orElseGet(() -> Finding.well("topic " + topic + ": "
+                            + found.partitions().size() + " partitions, " + replicas + " replicas, records up to "
+                            + config.get("max.message.bytes").value() + " bytes")));
             return Optional.of(config);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof InvalidTopicException) {

@@ -142,16 +142,16 @@ final class MysqlDoctor {
         var sync = number("SELECT @@GLOBAL.sync_binlog");
         var lost = "set it to 1: otherwise a crash of the database loses messages that were committed";
         if (flush != 1) {
-            warn("innodb_flush_log_at_trx_commit is " + flush, lost);
+            error("innodb_flush_log_at_trx_commit is " + flush, lost);
         }
         if (logged && sync != 1) { // then InnoDB leaves the flush at commit to the binary log
-            warn("sync_binlog is " + sync, lost);
+            error("sync_binlog is " + sync, lost);
         }
         if (flush == 1 && (!logged || sync == 1)) {
             well("commits are durable");
         }
         if (!logged) {
-            warn(
+            error(
                     "there is no binary log, so rows are shown before their commit is durable: a crash of the database"
                             + " may undo transactions whose messages were published",
                     "start the server with log_bin, and with sync_binlog=1");

@@ -176,7 +176,9 @@ final class PostgresDoctor {
             error("fsync is off", "switch it on: a crash of the machine may lose messages, or the whole database");
         }
         if ("off".equals(text("SHOW synchronous_commit"))) {
-            warn("synchronous_commit is off", "a crash of the database may lose messages that were committed");
+            error(
+                    "synchronous_commit is off",
+                    "set it to on: otherwise a crash of the database loses messages that were committed");
         }
     }
 

@@ -73,17 +73,20 @@ class DoctorTest {
                 OutboxSchema.create(connection, table);
                 var likeIt = table.name().replace("the_box", "the1box");
                 statement.execute("CREATE TABLE " + likeIt + " (id bigint AUTO_INCREMENT PRIMARY KEY)");
-                assertThat(errors(uri, table)).isEmpty();
+                assertThat(errors(uri, table)).noneMatch(what -> what.contains("set back"));
                 var store = Store.of(connection, table);
                 var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "x", true))
                         .epoch();
                 statement.execute("INSERT INTO " + table.name() + " (topic) VALUES ('t'), ('t'), ('t')");
                 statement.execute("DELETE FROM " + table.name());
                 store.report(connection, 0, epoch, 3, 3, 0);
-                assertThat(errors(uri, table)).as("all is well with %s", table).isEmpty();
+                assertThat(errors(uri, table))
+                        .as("all is well with %s", table)
+                        .noneMatch(what -> what.contains("set back"));
                 statement.execute("ALTER TABLE " + table.name() + " AUTO_INCREMENT = 2");
                 assertThat(errors(uri, table))
                         .as("%s", table)
+                        .filteredOn(what -> what.contains("set back"))
                         .singleElement()
                         .asString()
                         .contains("the next id is 2");
@@ -171,15 +174,31 @@ class DoctorTest {
     @EnumSource(
             value = Kind.class,
             names = {"MARIADB", "MYSQL"})
-    void aServerWithoutABinaryLogOrThatDoesNotSyncItIsAWarning(Kind kind) throws Exception {
+    void aServerThatDoesNotKeepWhatItConfirmsIsAnError(Kind kind) throws Exception {
         var uri = MysqlFamilyServer.shared(kind).uri();
         try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
-            var warnings = warnings(uri, stage.table);
-            assertThat(warnings.stream().anyMatch(what -> what.contains("no binary log")))
-                    .isEqualTo(kind == Kind.MARIADB);
-            assertThat(warnings.stream().anyMatch(what -> what.contains("sync_binlog is 0")))
-                    .isEqualTo(kind == Kind.MYSQL);
+            assertThat(errors(uri, stage.table))
+                    .satisfiesExactly(
+                            flush -> assertThat(flush).contains("innodb_flush_log_at_trx_commit is 2"),
+                            log -> assertThat(log)
+                                    .contains(kind == Kind.MARIADB ? "no binary log" : "sync_binlog is 0"));
         }
+    }
+
+    @Test
+    void aPostgresThatConfirmsWhatItMayForgetIsAnError() throws Exception {
+        try (var stage = new RelayStage()) {
+            var uri = PostgresServer.shared().uri() + "&options=-c%20synchronous_commit=off";
+            assertThat(errors(uri, stage.table)).contains("synchronous_commit is off");
+            assertThat(errors(PostgresServer.shared().uri(), stage.table)).doesNotContain("synchronous_commit is off");
+        }
+    }
+
+    @Test
+    void severalReplicasOfWhichOneConfirmsAloneAreAnError() {
+        assertThat(BrokerDoctor.replication("t", 3, 1).map(Finding::severity)).contains(Severity.ERROR);
+        assertThat(BrokerDoctor.replication("t", 1, 1).map(Finding::severity)).contains(Severity.WARNING);
+        assertThat(BrokerDoctor.replication("t", 3, 2)).isEmpty();
     }
 
     @Test
@@ -227,7 +246,7 @@ class DoctorTest {
         var uri = MysqlFamilyServer.shared(kind).uri();
         try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER)) {
             dropTablesBeside(stage);
-            assertThat(errors(uri, stage.table)).isEmpty();
+            assertThat(errors(uri, stage.table)).noneMatch(what -> what.contains(stage.table.relay()));
         }
     }
 

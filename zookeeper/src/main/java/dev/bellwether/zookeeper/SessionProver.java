@@ -157,6 +157,11 @@ final class SessionProver {
         return timing.renewal(config, hops());
     }
 
+    /** Returns how long a proof takes, besides the way through the network. */
+    Duration round() {
+        return timing.round(hops());
+    }
+
     /** Returns why a lease is too short to be proven here in time, as far as is known. */
     Optional<ElectionException> tooShort(CandidacyConfig config) {
         if (timing.fits(config, hops())) {

@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -127,11 +128,21 @@ final class ZooKeeperArbiter implements Arbiter {
     /** A proof takes half a tick and more, so that it is old when it arrives. */
     @Override
     public Duration renewal(CandidacyConfig settings) {
+        return timed(settings, prover -> prover.renewal(settings));
+    }
+
+    /** The round that failed is followed by another, or that by which there is a connection again. */
+    @Override
+    public Duration recovery(CandidacyConfig settings) {
+        return timed(settings, prover -> settings.retryInterval().plus(prover.round()));
+    }
+
+    private Duration timed(CandidacyConfig settings, Function<SessionProver, Duration> length) {
         return sessions.with(settings.lease(), session -> {
             if (session.awaitConnected(patience())) {
                 learnHops(session);
             }
-            return session.prover().renewal(settings);
+            return length.apply(session.prover());
         });
     }
 

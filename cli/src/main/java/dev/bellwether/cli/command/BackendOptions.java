@@ -130,9 +130,14 @@ public final class BackendOptions {
 
             @Override
             public void outageEnded(Duration length) {
-                onOutage.accept("The outage is over, after " + CommandDurations.show(length));
+                tellOutageEnded(length);
             }
         };
+    }
+
+    /** Tells that, also of an outage at the start, when nobody stood. */
+    public void tellOutageEnded(Duration length) {
+        onOutage.accept("The outage is over, after " + CommandDurations.show(length));
     }
 
     /** Asks something of a backend without connecting beforehand. */

@@ -100,7 +100,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private List<Finding> found(Connected connected, Optional<String> name, CandidacyConfig config) {
         var backend = connected.backend();
         var all = new ArrayList<>(examined(backend, name.orElse("bellwether-doctor"), config));
-        all.add(margin(config, backend.renewal(config)));
+        all.add(margin(config, backend.renewal(config), backend.recovery(config)));
         all.addAll(answers(connected.elections(), name, config));
         return all;
     }
@@ -152,8 +152,8 @@ public final class DoctorCommand implements Callable<Integer> {
         return all;
     }
 
-    /** What is left of a mandate when the next proof comes, and all was well. */
-    private static Finding margin(CandidacyConfig config, Duration renewal) {
+    /** What is left of a mandate when the next proof comes, and all was well; and of that in an outage. */
+    private static Finding margin(CandidacyConfig config, Duration renewal, Duration recovery) {
         var lease = config.lease();
         var drift = Duration.ofNanos((long) (lease.toNanos() * config.driftBound()));
         var usable = lease.minus(drift).minus(config.standDownBudget());
@@ -162,9 +162,18 @@ public final class DoctorCommand implements Callable<Integer> {
                 + (renewal.equals(config.renewInterval())
                         ? "renewal every " + millis(renewal)
                         : "age of a proof when the next one comes " + millis(renewal));
-        return spare.isNegative() || spare.isZero()
-                ? Finding.error("margin", "a mandate ends before the next proof comes: " + sum, "make the lease longer")
-                : Finding.ok("margin", "an outage of " + millis(spare) + " changes nothing: " + sum);
+        if (spare.isNegative() || spare.isZero()) {
+            return Finding.error(
+                    "margin", "a mandate ends before the next proof comes: " + sum, "make the lease longer");
+        }
+        var outage = spare.minus(recovery);
+        var all = sum + " - until a proof comes after it " + millis(recovery);
+        return outage.isNegative() || outage.isZero()
+                ? Finding.warning("margin", "any outage may end a mandate: " + all, "make the lease longer")
+                : Finding.ok(
+                        "margin",
+                        "an outage of " + millis(outage) + " changes nothing, less a round trip, if requests fail at"
+                                + " once while it lasts: " + all);
     }
 
     private List<Finding> answers(Elections elections, Optional<String> name, CandidacyConfig config) {

@@ -216,7 +216,7 @@ public final class OutboxCommand implements Runnable {
 
     @Command(
             name = "doctor",
-            description = "Look for what breaks the order, the fences or the speed; 1 if something does.")
+            description = "Look for what breaks a promise, or costs speed; 1 if there is an error: a broken promise.")
     int doctor(
             @picocli.CommandLine.Mixin At at,
             @picocli.CommandLine.Mixin BrokerOptions brokers,

@@ -250,15 +250,19 @@ public final class RunCommand implements Callable<Integer> {
         var uri = target.uri();
         for (var first = true; ; first = false) {
             try {
-                return target.connect(uri, left(begun));
+                var connected = target.connect(uri, left(begun));
+                if (!first) {
+                    target.tellOutageEnded(Duration.ofNanos(System.nanoTime() - begun));
+                }
+                return connected;
             } catch (UnavailableException e) {
-                if (left(begun).isZero()) {
-                    tell(uri.redact(String.valueOf(e.getMessage())));
+                var givesUp = left(begun).isZero();
+                if (first) {
+                    complain(uri.redact(String.valueOf(e.getMessage())) + (givesUp ? "" : ". Trying again"));
+                }
+                if (givesUp) {
                     tell("did not lead within " + CommandDurations.show(maxWait.orElseThrow()) + ": giving up");
                     return null;
-                }
-                if (first) {
-                    tell(uri.redact(String.valueOf(e.getMessage())) + "; trying again");
                 }
                 TimeUnit.NANOSECONDS.sleep(
                         Math.min(RESTART_PAUSE.toNanos(), left(begun).toNanos()));

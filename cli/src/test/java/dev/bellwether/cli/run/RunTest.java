@@ -132,6 +132,23 @@ class RunTest {
     }
 
     @Test
+    void quietRunSaysOnceThatNobodyAnswersAtTheStartAndOnceThatThisIsOver() throws Exception {
+        Process run;
+        try (var connection = DriverManager.getConnection(Commands.uri(folder));
+                var statement = connection.createStatement()) {
+            statement.execute("BEGIN EXCLUSIVE");
+            run = run("-q", "--timeout", "300ms", "e", "--", "true");
+            until(() -> told(run).contains("rying again"));
+            statement.execute("ROLLBACK");
+        }
+        assertThat(codeOf(run)).isZero();
+        assertThat(told(run).lines())
+                .satisfiesExactly(
+                        first -> assertThat(first).contains("did not answer"),
+                        second -> assertThat(second).contains("The outage is over, after "));
+    }
+
+    @Test
     void secondRunStandsByUntilTheFirstHasEndedItsCommand() throws Exception {
         // The grace is long: a slow machine must not get the command killed at what it does with it.
         var first = bellwether(

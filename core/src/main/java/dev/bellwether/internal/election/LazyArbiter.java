@@ -155,6 +155,11 @@ public final class LazyArbiter implements Arbiter {
         return present().renewal(config);
     }
 
+    @Override
+    public Duration recovery(CandidacyConfig config) {
+        return present().recovery(config);
+    }
+
     /** True as long as it is not known: who claims asks again. */
     @Override
     public boolean setsTokens() {

@@ -49,7 +49,7 @@ final class Timings {
             return wait;
         }
         var retry = config.retryInterval().toNanos();
-        var longest = backoff.get().toNanos();
+        var longest = backoff.get().toNanos() / 6 * 5; // chance lengthens it by up to a fifth
         var doublings = Math.min(refusals, 20);
         return Math.max(wait, jittered(retry > longest >> doublings ? longest : retry << doublings));
     }

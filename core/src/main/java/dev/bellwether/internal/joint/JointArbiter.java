@@ -135,9 +135,16 @@ public final class JointArbiter implements Arbiter {
 
     @Override
     public Duration renewal(CandidacyConfig config) {
-        var ofOld = old.arbiter().renewal(config);
-        var ofNext = next.arbiter().renewal(config);
-        return ofOld.compareTo(ofNext) > 0 ? ofOld : ofNext;
+        return longer(old.arbiter().renewal(config), next.arbiter().renewal(config));
+    }
+
+    @Override
+    public Duration recovery(CandidacyConfig config) {
+        return longer(old.arbiter().recovery(config), next.arbiter().recovery(config));
+    }
+
+    private static Duration longer(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
     }
 
     @Override

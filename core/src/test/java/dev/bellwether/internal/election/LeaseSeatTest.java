@@ -10,6 +10,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.Phase;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.LeaseStore;
@@ -46,6 +47,31 @@ class LeaseSeatTest {
         assertThat(rig.wire.calls).doesNotContain("release");
         assertThat(rig.server.read("billing").toCompletableFuture().join().holder())
                 .isPresent();
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    /** As long as the documents and the doctor say, beginning right before a renewal; the way takes no time here. */
+    @Test
+    void anOutageInWhichRequestsAreRefusedChangesNothing() {
+        var config = rig.config().build();
+        var mandate = config.lease().multipliedBy(99).dividedBy(100).minus(config.standDownBudget());
+        var outage = mandate.minus(rig.wire.renewal(config))
+                .minus(rig.wire.recovery(config))
+                .minusMillis(1); // which the wall clock cuts off
+        var candidacy = rig.stand("a", config.toBuilder());
+        for (var outages = 0; outages < 300; outages++) {
+            rig.wire.calls.clear();
+            while (rig.wire.calls.isEmpty()) {
+                rig.pass(Duration.ofMillis(1));
+            }
+            rig.pass(config.renewInterval().minusMillis(2));
+            assertThat(rig.wire.calls).as("the next is due").containsExactly("renew");
+            rig.wire.failed = new UnavailableException("connection refused");
+            rig.pass(outage);
+            rig.wire.failed = null;
+            rig.pass(config.lease());
+            assertThat(rig.heard).as("after outage %d", outages).containsExactly("Acquired");
+        }
         assertThat(candidacy.isLeader()).isTrue();
     }
 

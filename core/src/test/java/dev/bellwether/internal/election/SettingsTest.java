@@ -97,6 +97,18 @@ class SettingsTest {
     }
 
     @Test
+    void aStandbyNeverPausesForLongerThanItsBackoff() {
+        rig.stand("a", rig.config());
+        var longest = Duration.ofMinutes(2);
+        other("b", CandidacyConfig.builder().standbyBackoff(longest), rig.wire);
+        for (var pause = 0; pause < 300; pause++) {
+            rig.wire.calls.clear();
+            rig.pass(longest);
+            assertThat(count("acquire")).as("in pause %d", pause).isPositive();
+        }
+    }
+
+    @Test
     void aLowerPriorityGivesWayWhenTheSeatIsFree() {
         var leader = rig.stand("a", rig.config());
         var low = other("low", CandidacyConfig.builder().priority(1));

@@ -1,5 +1,6 @@
 package dev.bellwether.spring;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
@@ -9,14 +10,17 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 
 /** Elections over the client that the application has, and this application's candidacies in them. */
 @AutoConfiguration(
@@ -39,6 +43,18 @@ import org.springframework.context.annotation.Import;
 public class BellwetherAutoConfiguration {
     /** Stops last and, since what starts first stops last, starts first: it then does nothing. */
     static final int LAST_TO_STOP = Integer.MIN_VALUE + 1024;
+
+    /** An application that has its own would be at step 1 of a move, and be taken for one at step 2; but in a test. */
+    @Bean
+    @Lazy(false)
+    @ConditionalOnProperty("bellwether.moving-to")
+    @ConditionalOnBean(value = Elections.class, search = SearchStrategy.CURRENT)
+    @ConditionalOnMissingBean(name = "bellwetherControlledElections")
+    Object bellwetherRefusedMove() {
+        throw new ElectionException("bellwether.moving-to is set, and the application has an Elections bean of its own,"
+                + " which would stay where it is: make that bean by Elections.jointly(old, next), and remove"
+                + " bellwether.moving-to; or remove the bean");
+    }
 
     @Bean
     @ConditionalOnMissingBean

@@ -3,6 +3,7 @@ package dev.bellwether.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.TaskFailure;
 import dev.bellwether.testkit.BellwetherExtension;
@@ -10,6 +11,7 @@ import dev.bellwether.testkit.ControlledElections;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import javax.sql.DataSource;
@@ -17,6 +19,7 @@ import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.context.annotation.Bean;
 
 @ExtendWith(BellwetherExtension.class)
@@ -130,6 +133,38 @@ class AutoConfigurationTest {
                     }
                     assertThat(context.getBean(Elections.class)).asString().contains("memory jointly");
                 });
+    }
+
+    @Test
+    void whoMovesAndHasElectionsOfItsOwnIsRefused(ControlledElections controlled) {
+        for (var lazy : List.of(false, true)) {
+            Contexts.controlled(controlled)
+                    .withInitializer(context -> {
+                        if (lazy) {
+                            context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor());
+                        }
+                    })
+                    .withPropertyValues("bellwether.moving-to=memory:" + UUID.randomUUID())
+                    .run(context -> assertThat(context)
+                            .getFailure()
+                            .rootCause()
+                            .isInstanceOf(ElectionException.class)
+                            .hasMessageContaining("bellwether.moving-to is set")
+                            .hasMessageContaining("Elections.jointly"));
+        }
+    }
+
+    @Test
+    void aChildMovesWithTheElectionsOfItsParent() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.moving-to=memory:" + UUID.randomUUID())
+                .run(parent -> Contexts.plain()
+                        .withParent(parent)
+                        .withPropertyValues("bellwether.moving-to=memory:" + UUID.randomUUID())
+                        .run(child ->
+                                assertThat(child.getBean(Elections.class)).isSameAs(parent.getBean(Elections.class))));
     }
 
     @Test

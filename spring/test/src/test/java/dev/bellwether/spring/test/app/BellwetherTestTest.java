@@ -11,9 +11,11 @@ import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Import;
+import org.springframework.test.context.TestPropertySource;
 
 @BellwetherTest
 @Import(Ledger.class)
+@TestPropertySource(properties = "bellwether.moving-to=memory:next") // as in an application that moves
 class BellwetherTestTest {
     @Autowired
     private ControlledElections controlled;
