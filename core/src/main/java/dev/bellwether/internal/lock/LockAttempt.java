@@ -35,7 +35,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
      *
      * The work of a lock runs outside of its candidacy, on a thread of the user. To the candidacy our listener stands
      * for it: it returns from Revoked when the lock has been given back, so the seat does not pass before; and from
-     * Fenced, since a seat that is not lost yet would be released for the work that had ended. Both together may take as
+     * Fenced, since a seat that is not lost yet would be released for work that had ended. Both together may take as
      * long as the budget. Whenever the candidacy interrupts work, the thread that runs the task is interrupted, too,
      * whatever our listener does: that of the user may swallow an interrupt, or may not have returned from the event
      * before.
