@@ -75,6 +75,12 @@ class SecretsTest {
         }
     }
 
+    @Test
+    void theRemedyOfAJointUriWithoutAQuestionMarkIsReadable() {
+        var spoken = Spoken.of(Map.of(), "ls", "--on", "joint:old=nats://a:s3cr3t@b&next=nats://c");
+        assertThat(spoken.err()).contains("joint:?old=URI&next=URI").doesNotContain("s3cr3t");
+    }
+
     /** Returns what a log would hold of it. */
     private static String chain(Throwable error) {
         var text = new StringWriter();

@@ -365,19 +365,8 @@ public final class LoopElections implements Elections {
                     e));
         }
         loop.execute(() -> {
-            candidacies
-                    .values()
-                    .forEach(one -> abandon(
-                            one::abandon,
-                            one::isToHalt,
-                            one::workHasEnded,
-                            one.config().executor()));
-            rosters.values()
-                    .forEach(one -> abandon(
-                            one::abandon,
-                            one::isToHalt,
-                            one::workHasEnded,
-                            one.config().executor()));
+            candidacies.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::isHeard));
+            rosters.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::isHeard));
             abandoned = true;
             closeLoop();
         });
@@ -406,7 +395,7 @@ public final class LoopElections implements Elections {
                         Durations.show(length),
                         how,
                         candidacies.values().stream()
-                                .map(candidacy -> candidacy.config().lease())
+                                .map(LoopCandidacy::lease)
                                 .min(Comparator.naturalOrder())
                                 .map(lease -> "the shortest lease here is " + Durations.show(lease))
                                 .orElse("nobody stands here"));
@@ -414,12 +403,10 @@ public final class LoopElections implements Elections {
 
     /**
      * The loop stays until the end of work that is halted otherwise, since the next who has the seat does not wait for
-     * it; and until everything is heard that was told, but an executor of the user's may drop what it has taken.
+     * it; and until everything is heard that was told.
      */
-    private void abandon(
-            Runnable abandon, BooleanSupplier isToHalt, BooleanSupplier workHasEnded, Optional<Executor> theirs) {
-        var mayBeDropped = ownExecutor == null || theirs.isPresent();
-        last.add(() -> !isToHalt.getAsBoolean() && (mayBeDropped || workHasEnded.getAsBoolean()));
+    private void abandon(Runnable abandon, BooleanSupplier isToHalt, BooleanSupplier isHeard) {
+        last.add(() -> !isToHalt.getAsBoolean() && isHeard.getAsBoolean());
         abandon.run();
     }
 

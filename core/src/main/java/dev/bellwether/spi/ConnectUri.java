@@ -56,6 +56,9 @@ public final class ConnectUri {
     /** Where a driver may take a password apart that has not been encoded. */
     private static final Pattern SEPARATORS = Pattern.compile("\\$\\{(?:env|file):[^}]*\\}|[/?#:@;,&=()\\[\\]\\s]");
 
+    /** What is no secret between those of two hosts: the first host, and the user of the second. */
+    private static final Pattern NEXT_HOST = Pattern.compile("@[^@,]*,(?:[^@,:]*:)?");
+
     private static final Pattern PARAMETERS = Pattern.compile("[?;]");
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
     private static final String JOINT = "joint";
@@ -326,9 +329,10 @@ public final class ConnectUri {
         if (user.find() && user.group(3) != null) {
             rememberInParts(user.group(3));
         }
-        if (scheme.equals(JOINT)) {
-            return concealJoint(text);
-        }
+        return scheme.equals(JOINT) ? concealJoint(text) : concealUri(text);
+    }
+
+    private String concealUri(String text) {
         // Parameters first: an at sign in one of them must not be taken for the end of a password.
         var shownText = PARENTHESISED.matcher(concealParameters(text)).replaceAll(m -> {
             rememberInParts(m.group(2));
@@ -349,7 +353,7 @@ public final class ConnectUri {
     private String concealJoint(String text) {
         var query = text.indexOf('?');
         var before = text.substring(JOINT.length() + 1, query < 0 ? text.length() : query);
-        rememberInParts(before);
+        var unused = concealUri(before); // to learn its secrets
         return text.substring(0, JOINT.length() + 1)
                 + (before.isEmpty() ? "" : shownAs(before))
                 + (query < 0 ? "" : concealParameters(text.substring(query)));
@@ -412,7 +416,7 @@ public final class ConnectUri {
 
     private void rememberInParts(String secret) {
         remember(secret, secrets);
-        SEPARATORS.splitAsStream(secret).forEach(part -> remember(part, secrets));
+        SEPARATORS.splitAsStream(NEXT_HOST.matcher(secret).replaceAll("@")).forEach(part -> remember(part, secrets));
     }
 
     private static void remember(String secret, List<String> secrets) {

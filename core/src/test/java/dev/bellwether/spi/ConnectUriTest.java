@@ -240,6 +240,14 @@ class ConnectUriTest {
     }
 
     @Test
+    void hostsAndUsersBetweenPasswordsAreNoSecrets() {
+        var uri = ConnectUri.parse("jdbc:mysql://app:s3cr3t@db1.example.com:3306,app:s3cr3t@db2:3306/application");
+        assertThat(uri.toString()).doesNotContain("s3cr3t");
+        assertThat(uri.redact("db1.example.com:3306 refused app in application, by s3cr3t"))
+                .isEqualTo("db1.example.com:3306 refused app in application, by ***");
+    }
+
+    @Test
     void whatStandsBeforeTheQuestionMarkOfJointElectionsIsNotShown() {
         for (var text : List.of(
                 "joint:nats://app:s3cr3t@one,next=nats://two",

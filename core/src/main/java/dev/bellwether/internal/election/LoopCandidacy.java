@@ -361,8 +361,8 @@ public final class LoopCandidacy implements Candidacy {
         ending.awaitClosed();
     }
 
-    public CandidacyConfig config() {
-        return standing.config();
+    public Duration lease() {
+        return standing.config().lease();
     }
 
     /**
@@ -400,6 +400,11 @@ public final class LoopCandidacy implements Candidacy {
         return events.idle() && work.idle();
     }
 
+    /** Returns the same, but for what an executor seems to have dropped. */
+    public boolean isHeard() {
+        return events.isHeard() && work.isHeard();
+    }
+
     private void settled(Moment now) {
         over = over || (machineClosed && (workHasEnded() || (abandoned && !machine.isToHalt())));
         if (over || machine.asksNothing()) {
@@ -418,12 +423,12 @@ public final class LoopCandidacy implements Candidacy {
         var next = new Snapshot(
                 mandate,
                 machine.term(),
-                machine.phase() == Phase.CLOSED && !over && !abandoned ? Phase.LEAVING : machine.phase(),
+                machine.phase() == Phase.CLOSED && !over ? Phase.LEAVING : machine.phase(),
                 machine.followingNow(),
                 machine.followedBefore(),
                 machine.lastCause(),
                 machine.failure(),
-                over || abandoned ? machine.departure() : null);
+                over ? machine.departure() : null);
         if (next.equals(before)) {
             return;
         }

@@ -283,7 +283,7 @@ final class LockAttempt implements LeadershipListener, HeldLock {
     }
 
     private synchronized void waitWhileTaken(long beganNanos, long boundNanos) throws InterruptedException {
-        var left = boundNanos;
+        var left = boundNanos - (System.nanoTime() - beganNanos);
         while (isHeldElsewhere() && left > 0) {
             TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
             left = boundNanos - (System.nanoTime() - beganNanos);

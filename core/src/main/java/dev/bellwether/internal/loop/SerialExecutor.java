@@ -4,6 +4,7 @@ import dev.bellwether.spi.Loop;
 import java.util.ArrayDeque;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,8 @@ public final class SerialExecutor {
         /** It ended, with a failure or none; it had waited so long, by the monotonic clock, before it began. */
         void ended(@Nullable Throwable failure, long queuedNanos);
     }
+
+    private static final long LONGEST_UNBEGUN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Executor executor;
     private final Loop loop;
@@ -42,6 +45,11 @@ public final class SerialExecutor {
         return running == null && waiting.isEmpty();
     }
 
+    /** Returns whether nothing runs or waits, or the executor seems to have dropped it: it has not begun for long. */
+    public boolean isHeard() {
+        return idle() || (running != null && running.seemsDropped(loop.clock().nanos()));
+    }
+
     /** Interrupts the thread of the piece that is running, if one is. What waits is not affected. */
     public void interrupt() {
         if (running != null) {
@@ -61,6 +69,7 @@ public final class SerialExecutor {
         }
         var piece = waiting.remove();
         running = piece;
+        piece.handedNanos = loop.clock().nanos();
         try {
             executor.execute(() -> {
                 piece.failure = piece.run(loop);
@@ -109,6 +118,8 @@ public final class SerialExecutor {
         private final Callable<?> work;
         private final Outcome outcome;
         private final long dueNanos;
+        private long handedNanos; // to the executor
+        private volatile boolean begun;
         private volatile long queuedNanos;
         private @Nullable Thread thread; // guarded by this
         private volatile @Nullable Throwable failure;
@@ -122,6 +133,7 @@ public final class SerialExecutor {
 
         private @Nullable Throwable run(Loop loop) {
             try {
+                begun = true;
                 queuedNanos = loop.clock().nanos() - dueNanos;
                 synchronized (this) {
                     thread = Thread.currentThread();
@@ -136,6 +148,10 @@ public final class SerialExecutor {
                 }
                 Thread.interrupted(); // an interrupt of ours must not follow the thread into other work
             }
+        }
+
+        private boolean seemsDropped(long nowNanos) {
+            return !begun && nowNanos - handedNanos > LONGEST_UNBEGUN_NANOS;
         }
 
         private synchronized void interrupt() {

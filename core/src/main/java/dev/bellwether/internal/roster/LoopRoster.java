@@ -156,18 +156,14 @@ public final class LoopRoster implements Roster {
         ending.come(); // whatever else is going on
     }
 
-    public RosterConfig config() {
-        return config;
-    }
-
     /** Returns whether the loop must not stop yet: this was abandoned, and work that does not end is to be halted. */
     public boolean isToHalt() {
         return Arrays.stream(seats).anyMatch(RosterSeat::isToHalt);
     }
 
-    /** Returns whether everything that was told has been heard, and no task runs; on the loop. */
-    public boolean workHasEnded() {
-        return Arrays.stream(seats).allMatch(RosterSeat::workHasEnded);
+    /** Returns whether no task runs, and all that was told has been heard, or seems to have been dropped. */
+    public boolean isHeard() {
+        return Arrays.stream(seats).allMatch(RosterSeat::isHeard);
     }
 
     // ---------------------------------------------------------------- for any thread

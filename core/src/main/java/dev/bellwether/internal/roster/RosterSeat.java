@@ -89,6 +89,10 @@ final class RosterSeat implements CandidacyMachine.Effects {
         return events.idle() && !owner.works(partition);
     }
 
+    boolean isHeard() {
+        return events.isHeard() && !owner.works(partition);
+    }
+
     // ---------------------------------------------------------------- commands
 
     void start() {

@@ -1,5 +1,6 @@
 package dev.bellwether.testkit.faults;
 
+import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.FaultProxy;
@@ -213,7 +214,7 @@ final class FaultActions implements AutoCloseable {
             var found = seat.standDown();
             orders.found |= found;
             orders.answered.incrementAndGet();
-            lastOrder = found ? "found somebody there" : "found nobody there, and then " + seat.leader();
+            lastOrder = found ? "found somebody there" : "found nobody there, and then " + seen(seat);
         } catch (ElectionException e) {
             orders.failed = true;
             lastOrder = "failed: " + e.getMessage();
@@ -223,6 +224,14 @@ final class FaultActions implements AutoCloseable {
             faults.add("an order to stand down " + lastOrder);
         }
         notes.accept("operator: an order to stand down " + lastOrder);
+    }
+
+    private static String seen(Election seat) {
+        try {
+            return String.valueOf(seat.leader());
+        } catch (ElectionException e) {
+            return "could not look";
+        }
     }
 
     /** What became of the orders of one fault. The operator's thread writes, the bench reads. */
