@@ -20,6 +20,7 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -296,13 +297,7 @@ class TroubleTest {
             var dead = servers.leader();
             dead.kill();
             var killed = System.nanoTime();
-            Eventually.eventually(
-                    "the lease is extended",
-                    PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos() < System.nanoTime() - killed)
-                            .isPresent());
+            Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, killed));
             dead.start();
             Eventually.eventually(
                     "all are there",

@@ -12,6 +12,7 @@ import dev.bellwether.fixtures.DynamoDbGateway;
 import dev.bellwether.fixtures.DynamoDbServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Proofs;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -141,12 +142,7 @@ class RightsTest {
             gateway.allow();
             var allowed = System.nanoTime();
             Eventually.eventually(
-                    "a mandate is extended or new",
-                    PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos() < System.nanoTime() - allowed)
-                            .isPresent());
+                    "a mandate is extended or new", PATIENCE, () -> Proofs.isProvenSince(leader, allowed));
             assertThat(leader.await(PATIENCE)).isPresent();
         }
     }

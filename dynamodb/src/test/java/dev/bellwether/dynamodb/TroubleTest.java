@@ -18,6 +18,7 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -523,13 +524,7 @@ class TroubleTest {
             own.kill();
             var killed = System.nanoTime();
             own.start();
-            Eventually.eventually(
-                    "the lease is extended",
-                    PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos() < System.nanoTime() - killed)
-                            .isPresent());
+            Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, killed));
             own.pause();
             assertThatThrownBy(() -> others.election("riding").leader()).isInstanceOf(UnavailableException.class);
             own.resume();

@@ -9,6 +9,7 @@ import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.Executors;
@@ -61,13 +62,7 @@ class FaultsTest {
             var standby = others.stand("riding", LONG);
             servers.leader().kill();
             var killed = System.nanoTime();
-            Eventually.eventually(
-                    "the lease is extended",
-                    PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos() < System.nanoTime() - killed)
-                            .isPresent());
+            Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, killed));
             assertThat(leader.mandate()).contains(mandate);
             leader.resign();
             assertThat(standby.await(PATIENCE).orElseThrow().token()).isGreaterThan(mandate.token());

@@ -15,6 +15,7 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Proofs;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.http.HttpClient;
@@ -199,13 +200,7 @@ class RightsTest {
 
     private static void awaitProof(dev.bellwether.Candidacy leader) {
         var since = System.nanoTime();
-        Eventually.eventually(
-                "the lease is extended",
-                PATIENCE,
-                () -> leader.status()
-                        .sinceProof()
-                        .filter(age -> age.toNanos() < System.nanoTime() - since)
-                        .isPresent());
+        Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, since));
     }
 
     @Test

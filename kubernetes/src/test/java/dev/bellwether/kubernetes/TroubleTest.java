@@ -18,6 +18,7 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -260,12 +261,6 @@ class TroubleTest {
 
     private static void proves(Candidacy leader) {
         var begun = System.nanoTime();
-        Eventually.eventually(
-                "the lease is extended",
-                PATIENCE,
-                () -> leader.status()
-                        .sinceProof()
-                        .filter(age -> age.toNanos() < System.nanoTime() - begun)
-                        .isPresent());
+        Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, begun));
     }
 }

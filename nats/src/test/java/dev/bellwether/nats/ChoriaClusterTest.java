@@ -8,6 +8,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
+import dev.bellwether.testkit.Proofs;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
@@ -72,13 +73,7 @@ class ChoriaClusterTest {
                 assertThat(auditor).isNotNull();
                 cluster.server(leading).kill();
                 var killed = System.nanoTime();
-                Eventually.eventually(
-                        "it is proven again",
-                        PATIENCE,
-                        () -> ours.status()
-                                .sinceProof()
-                                .filter(age -> age.toNanos() < System.nanoTime() - killed)
-                                .isPresent());
+                Eventually.eventually("it is proven again", PATIENCE, () -> Proofs.isProvenSince(ours, killed));
                 assertThat(ours.mandate()).as("a lease that rides through").contains(mandate);
                 cluster.server(leading).start();
                 ours.resign();

@@ -15,6 +15,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.nats.NatsServer;
 import java.time.Duration;
 import java.util.List;
@@ -230,13 +231,7 @@ class ChoriasWeaknessesTest {
                     own.kill();
                     own.start();
                     var back = System.nanoTime();
-                    Eventually.eventually(
-                            "it is proven again",
-                            PATIENCE,
-                            () -> leader.status()
-                                    .sinceProof()
-                                    .filter(age -> age.toNanos() < System.nanoTime() - back)
-                                    .isPresent());
+                    Eventually.eventually("it is proven again", PATIENCE, () -> Proofs.isProvenSince(leader, back));
                     assertThat(leader.mandate()).as("the same mandate").contains(mandate);
                     assertThat(standby.isLeader()).isFalse();
                 }

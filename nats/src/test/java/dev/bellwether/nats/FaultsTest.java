@@ -12,6 +12,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Nats;
 import java.time.Duration;
@@ -54,13 +55,7 @@ class FaultsTest {
             var standby = standbys.stand(election, CandidacyConfig.ofLease(LONG));
             server.crashAndRestart();
             var restarted = System.nanoTime();
-            Eventually.eventually(
-                    "the lease is extended",
-                    PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos() < System.nanoTime() - restarted)
-                            .isPresent());
+            Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, restarted));
             assertThat(leader.mandate()).contains(mandate);
             assertThat(standby.isLeader()).isFalse();
             leader.resign(); // and what is watched is heard again
@@ -138,13 +133,8 @@ class FaultsTest {
             Eventually.eventually(
                     "the lease is extended by another way",
                     PATIENCE,
-                    () -> leader.status()
-                            .sinceProof()
-                            .filter(age -> age.toNanos()
-                                    < System.nanoTime()
-                                            - cut
-                                            - Duration.ofSeconds(3).toNanos())
-                            .isPresent());
+                    () -> Proofs.isProvenSince(
+                            leader, cut + Duration.ofSeconds(3).toNanos()));
             assertThat(leader.mandate()).contains(mandate);
         }
     }

@@ -13,6 +13,7 @@ import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Nats;
@@ -216,11 +217,7 @@ class TlsTest {
         Eventually.eventually(
                 "it leads by a proof of its own",
                 PATIENCE,
-                () -> leader.isLeader()
-                        && leader.status()
-                                .sinceProof()
-                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
-                                .isPresent());
+                () -> leader.isLeader() && Proofs.isProvenSince(leader, restarted));
     }
 
     private static Path copy(Path from, String name) throws IOException {

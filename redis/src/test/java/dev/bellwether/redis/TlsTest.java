@@ -12,6 +12,7 @@ import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Proofs;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -192,11 +193,7 @@ class TlsTest {
         Eventually.eventually(
                 "it leads by a proof of its own",
                 PATIENCE,
-                () -> leader.isLeader()
-                        && leader.status()
-                                .sinceProof()
-                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
-                                .isPresent());
+                () -> leader.isLeader() && Proofs.isProvenSince(leader, restarted));
     }
 
     private static Path copy(Path from, String name) throws IOException {

@@ -13,6 +13,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
@@ -214,12 +215,6 @@ class TroubleTest {
     }
 
     private static void awaitProofAfter(Candidacy leader, long nanos) {
-        Eventually.eventually(
-                "the lease is extended",
-                PATIENCE,
-                () -> leader.status()
-                        .sinceProof()
-                        .filter(age -> age.toNanos() < System.nanoTime() - nanos)
-                        .isPresent());
+        Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, nanos));
     }
 }

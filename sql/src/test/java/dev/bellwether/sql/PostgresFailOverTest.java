@@ -15,6 +15,7 @@ import dev.bellwether.spi.Finding.Level;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import java.time.Duration;
@@ -283,13 +284,7 @@ class PostgresFailOverTest {
     }
 
     private static void awaitProof(Candidacy leader, long sinceNanos) {
-        Eventually.eventually(
-                "the lease is extended",
-                PATIENCE,
-                () -> leader.status()
-                        .sinceProof()
-                        .filter(age -> age.toNanos() < System.nanoTime() - sinceNanos)
-                        .isPresent());
+        Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, sinceNanos));
     }
 
     private long token(PostgresPair pair) {

@@ -18,6 +18,7 @@ import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
+import dev.bellwether.testkit.Proofs;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -54,13 +55,7 @@ class PostgresFaultTest {
             try (var standby = standbys.stand(election, CandidacyConfig.ofLease(lease))) {
                 server.crashAndRestart();
                 var restarted = System.nanoTime();
-                Eventually.eventually(
-                        "the lease is extended",
-                        PATIENCE,
-                        () -> leader.status()
-                                .sinceProof()
-                                .filter(age -> age.toNanos() < System.nanoTime() - restarted)
-                                .isPresent());
+                Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, restarted));
                 assertThat(leader.mandate()).contains(mandate);
                 assertThat(standby.isLeader()).isFalse();
                 leader.resign(); // and what is announced arrives again

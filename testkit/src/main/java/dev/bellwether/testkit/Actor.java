@@ -62,14 +62,7 @@ public final class Actor {
     /** Waits for a proof of its mandate that was begun after this call. */
     public void awaitProven() {
         var asked = System.nanoTime();
-        Eventually.eventually(
-                this + " is proven again",
-                patience,
-                () -> candidacy
-                        .status()
-                        .sinceProof()
-                        .filter(age -> System.nanoTime() - asked - age.toNanos() > 0)
-                        .isPresent());
+        Eventually.eventually(this + " is proven again", patience, () -> Proofs.isProvenSince(candidacy, asked));
     }
 
     /** Waits until it does not lead. */
