@@ -208,7 +208,7 @@ abstract class OperatorFacts extends OutageFacts {
     @Test
     void anOrderToStandDownIsForThePresentLeaderOnly() {
         var orders = stage.observe(stage.client());
-        var first = stage.stand(stage.client());
+        var first = stage.standFirm(stage.client());
         first.awaitLeads();
         var second = stage.standFirm(stage.client());
         second.awaitFollows(first);
