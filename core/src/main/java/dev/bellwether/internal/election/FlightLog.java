@@ -3,45 +3,54 @@ package dev.bellwether.internal.election;
 import dev.bellwether.Cause;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
+import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the terms and losses of one seat to the flight recorder of the JVM, if the JVM has one; it may have been
  * linked without.
  *
- * <p>Confined to the loop. A recorder that is off costs a look at a flag.
+ * <p>Confined to the loop. Until somebody starts the recorder, no event is made: the first one of a JVM takes a fifth
+ * of a second of a processor, and it would take it when a mandate has just been granted.
  */
 public final class FlightLog {
     private static final boolean PRESENT = isPresent();
 
     private @Nullable TermFlight open;
+    private boolean led;
     private long beganNanos;
 
     /** Hears each turn of a candidacy, when it happens, not when the listener hears it. */
     public void turned(LeadershipEvent event, long nowNanos) {
-        if (!PRESENT) {
-            return;
-        }
         if (event instanceof LeadershipEvent.Acquired) {
-            var flight = new TermFlight();
-            flight.begin();
-            open = flight;
+            led = true;
             beganNanos = nowNanos;
+            if (isOn()) {
+                open = new TermFlight();
+                open.begin();
+            }
         } else if (event instanceof LeadershipEvent.Revoked revoked) {
             end(revoked.mandate(), revoked.cause(), nowNanos);
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
-            var overrun = open == null;
+            var overrun = !led;
             end(fenced.mandate(), fenced.cause(), nowNanos);
-            LossFlight.write(fenced.mandate(), fenced.cause(), overrun);
+            if (isOn()) {
+                LossFlight.write(fenced.mandate(), fenced.cause(), overrun);
+            }
         }
     }
 
     private void end(Mandate mandate, Cause cause, long nowNanos) {
-        var flight = open;
-        open = null;
-        if (flight != null) {
+        if (led && isOn()) {
+            var flight = open == null ? new TermFlight() : open; // the recorder was started in mid-term
             flight.end(mandate, cause, nowNanos - beganNanos);
         }
+        led = false;
+        open = null;
+    }
+
+    private static boolean isOn() {
+        return PRESENT && FlightRecorder.isInitialized();
     }
 
     private static boolean isPresent() {

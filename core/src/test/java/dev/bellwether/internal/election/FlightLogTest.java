@@ -13,6 +13,7 @@ import java.lang.module.ModuleFinder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
@@ -50,6 +51,19 @@ class FlightLogTest {
         assertThat(term.getDuration("heldNanos")).isPositive();
         assertThat(term.getDuration()).isPositive();
         assertThat(of(events, LOSS, election)).isEmpty();
+    }
+
+    @Test
+    void aTermThatBeganBeforeTheRecordingIsRecordedWithAllOfItsTime() throws Exception {
+        var log = new FlightLog();
+        var clock = new Rig.HandClock();
+        var proof = new Proof(clock.now(), Duration.ofSeconds(10));
+        var mandate = new LocalMandate("early", "me", 7, Validity.of(proof, Duration.ofSeconds(2), 0.01), clock);
+        log.turned(new LeadershipEvent.Acquired(mandate), 1_000);
+        var events = record(() -> log.turned(new LeadershipEvent.Revoked(mandate, Cause.RESIGNED), 3_000));
+        assertThat(of(events, TERM, "early"))
+                .singleElement()
+                .satisfies(term -> assertThat(term.getDuration("heldNanos")).isEqualTo(Duration.ofNanos(2_000)));
     }
 
     @Test
@@ -95,26 +109,44 @@ class FlightLogTest {
     void aJvmWithoutTheRecorderElectsAnyway() throws Exception {
         var random = "jdk.random"; // where java.base has no generators of its own yet
         var modules = "java.base" + (ModuleFinder.ofSystem().find(random).isPresent() ? ',' + random : "");
-        var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        assertThat(ledBy("--limit-modules", modules))
+                .contains("recorder: false")
+                .contains("led true");
+    }
+
+    /** An event's class is made by the recorder when it is loaded, on the loop, just when a mandate has been granted. */
+    @Test
+    void nothingOfTheRecorderIsLoadedBeforeItIsStarted() throws Exception {
+        assertThat(ledBy("-Xlog:class+load"))
+                .contains("recorder: true")
+                .contains("led true")
+                .contains(FlightLog.class.getName())
+                .doesNotContain(TermFlight.class.getName())
+                .doesNotContain(LossFlight.class.getName());
+    }
+
+    /** Returns what a JVM with these options says that leads once. */
+    private static String ledBy(String... options) throws IOException, InterruptedException {
         var classPath = System.getProperty("java.class.path")
                 + File.pathSeparator
                 + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
-        var process = new ProcessBuilder(
-                        java, "--limit-modules", modules, "-cp", classPath, Recorderless.class.getName())
-                .redirectErrorStream(true)
-                .start();
+        var command = new ArrayList<String>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of(options));
+        command.addAll(List.of("-cp", classPath, LeadsOnce.class.getName()));
+        var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
             var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(output).isTrue();
-            assertThat(output).contains("recorder: false").contains("led true");
+            return output;
         } finally {
             process.destroyForcibly();
         }
     }
 
     /** Leads once and leaves. */
-    static final class Recorderless {
-        private Recorderless() {}
+    static final class LeadsOnce {
+        private LeadsOnce() {}
 
         public static void main(String[] args) throws InterruptedException {
             System.out.println(
