@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** Who led what and when, all members of a roster together. Immutable. */
 final class Reigns {
@@ -86,6 +87,19 @@ final class Reigns {
             }
         }
         return found;
+    }
+
+    /** Returns who led the roles that were led by nobody more than once between the two instants, one line for each. */
+    List<String> vacantTwice(int roles, long from, long to) {
+        var gaps = gaps(roles, from, to).stream()
+                .collect(Collectors.groupingBy(Gap::role, TreeMap::new, Collectors.toList()));
+        return gaps.entrySet().stream()
+                .filter(each -> each.getValue().size() > 1)
+                .map(each -> byRole.getOrDefault(each.getKey(), List.of()).stream()
+                                .filter(reign -> reign.last() >= from && reign.first() <= to)
+                                .toList()
+                        + " for " + each.getValue())
+                .toList();
     }
 
     /** Returns who led a role at an instant. */

@@ -120,9 +120,11 @@ final class RosterProcess implements AutoCloseable {
         return List.copyOf(heard);
     }
 
-    /** Returns whether it stood still for a while between the two instants. */
-    synchronized boolean stalled(long from, long to) {
-        return stalls.stream().anyMatch(stall -> stall.to >= from && stall.from <= to);
+    /** Returns when it stood still for a while, of the time between the two instants. */
+    synchronized List<Stall> stalls(long from, long to) {
+        return stalls.stream()
+                .filter(stall -> stall.to >= from && stall.from <= to)
+                .toList();
     }
 
     /** Returns what it said beside all that, for messages. */
