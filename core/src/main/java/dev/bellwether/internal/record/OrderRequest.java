@@ -44,7 +44,9 @@ final class OrderRequest extends SeatRequest<Boolean> {
             }
             if (order == Order.STAND_DOWN && !memory.isHeld(known, nowNanos)) {
                 // an answer may be an old one: if the holder has renewed its lease since, this write is refused
-                return record.isHeld() && !record.isShared() ? writeOver(known) : SeatStep.done(false);
+                return record.isHeld() && !record.isShared() && !memory.traits().writeOnly()
+                        ? writeOver(known)
+                        : SeatStep.done(false);
             }
             if (order == Order.REOPEN && !known.lastReadable().ended()) {
                 return SeatStep.done(false);

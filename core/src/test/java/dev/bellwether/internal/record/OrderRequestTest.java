@@ -109,6 +109,20 @@ class OrderRequestTest {
         assertThat(request.written(2, Instant.EPOCH, later).value()).isEqualTo(false);
     }
 
+    /** Its write would be refused, and tell nothing: the next one could hit a holder that it knows nothing of. */
+    @Test
+    void whoMayNotReadWritesNothingOverALeaseThatIsOver() {
+        var traits = new RecordTraits(
+                false, "we may not read", "", Duration.ZERO, LEASE, Duration.ZERO, Duration.ZERO, RecordTraits.MANY);
+        var memory = new SeatMemory("billing", traits, new SeatRules());
+        memory.note(held(1, 7, "then"), NOW);
+
+        var answer = new OrderRequest(memory, () -> "stamp", Order.STAND_DOWN).begin(NOW + 3 * LEASE.toNanos());
+
+        assertThat(answer.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(answer.value()).isEqualTo(false);
+    }
+
     /** Has it write, and lose the answer. */
     private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
         request.begin(NOW);
