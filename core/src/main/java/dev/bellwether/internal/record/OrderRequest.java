@@ -39,14 +39,8 @@ final class OrderRequest extends SeatRequest<Boolean> {
             return SeatStep.settle(record.session(), false);
         }
         if (!named) {
-            if (order == Order.STAND_DOWN && record.kind() == Kind.PENDING) {
+            if (order == Order.STAND_DOWN && (record.kind() == Kind.PENDING || !memory.isHeld(known, nowNanos))) {
                 return SeatStep.done(false); // whose claim is to be confirmed does not lead, and will by another token
-            }
-            if (order == Order.STAND_DOWN && !memory.isHeld(known, nowNanos)) {
-                // an answer may be an old one: if the holder has renewed its lease since, this write is refused
-                return record.isHeld() && !record.isShared() && !memory.traits().writeOnly()
-                        ? writeOver(known)
-                        : SeatStep.done(false);
             }
             if (order == Order.REOPEN && !known.lastReadable().ended()) {
                 return SeatStep.done(false);
@@ -66,11 +60,6 @@ final class OrderRequest extends SeatRequest<Boolean> {
         if (order == Order.STAND_DOWN && record.kind() == Kind.FOREIGN) {
             return write(known.revision(), SeatRecord.bare(Kind.DELETED, "")); // as Choria evicts its leaders
         }
-        return writeOver(known);
-    }
-
-    private SeatStep<Boolean> writeOver(ObservedRecord known) {
-        var record = known.record();
         var over = record.isReadable() ? record : inPlaceOfUnclear(known);
         var origin = record.isReadable() ? known.stored().origin() : 0;
         var orders = over.orders().over(origin);
@@ -104,7 +93,7 @@ final class OrderRequest extends SeatRequest<Boolean> {
 
     @Override
     SeatStep<Boolean> carriedOut(ObservedRecord known, long nowNanos) {
-        return SeatStep.done(named); // else nobody holds the seat, for certain
+        return SeatStep.done(true);
     }
 
     @Override

@@ -5,15 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordTraits;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Orders of two operators, step by step, without a server. */
 class OrderRequestTest {
     private static final long NOW = 1_000_000_000;
-    private static final Duration LEASE = Duration.ofSeconds(10);
 
     @Test
     void deletionsThatAreOrderedAtTheSameTimeMakeOneEra() {
@@ -76,53 +73,6 @@ class OrderRequestTest {
         }
     }
 
-    /** A server of a cluster may answer with what another has overwritten since. */
-    @Test
-    void anOldAnswerDoesNotHideWhoLeads() {
-        var memory = memory();
-        var old = held(1, 7, "then");
-        memory.note(old, NOW);
-        var later = NOW + 3 * LEASE.toNanos();
-
-        var request = new OrderRequest(memory, () -> "stamp", Order.STAND_DOWN);
-        request.begin(later);
-        assertThat(request.read(old, 0, later).kind())
-                .as("the old answer is tried")
-                .isEqualTo(SeatStep.Kind.WRITE);
-        assertThat(request.outdated(5, later).kind()).isEqualTo(SeatStep.Kind.READ);
-        var written = request.read(held(5, 9, "now"), 0, later);
-
-        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
-        assertThat(written.next().orders().standDown()).isEqualTo(9);
-        assertThat(request.written(6, Instant.EPOCH, later).value()).isEqualTo(true);
-    }
-
-    @Test
-    void aHolderWhoseLeaseIsOverIsToldOfAsNobody() {
-        var memory = memory();
-        memory.note(held(1, 7, "then"), NOW);
-        var later = NOW + 3 * LEASE.toNanos();
-
-        var request = new OrderRequest(memory, () -> "stamp", Order.STAND_DOWN);
-        request.begin(later);
-        assertThat(request.read(held(1, 7, "then"), 0, later).kind()).isEqualTo(SeatStep.Kind.WRITE);
-        assertThat(request.written(2, Instant.EPOCH, later).value()).isEqualTo(false);
-    }
-
-    /** Its write would be refused, and tell nothing: the next one could hit a holder that it knows nothing of. */
-    @Test
-    void whoMayNotReadWritesNothingOverALeaseThatIsOver() {
-        var traits = new RecordTraits(
-                false, "we may not read", "", Duration.ZERO, LEASE, Duration.ZERO, Duration.ZERO, RecordTraits.MANY);
-        var memory = new SeatMemory("billing", traits, new SeatRules());
-        memory.note(held(1, 7, "then"), NOW);
-
-        var answer = new OrderRequest(memory, () -> "stamp", Order.STAND_DOWN).begin(NOW + 3 * LEASE.toNanos());
-
-        assertThat(answer.kind()).isEqualTo(SeatStep.Kind.DONE);
-        assertThat(answer.value()).isEqualTo(false);
-    }
-
     /** Has it write, and lose the answer. */
     private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
         request.begin(NOW);
@@ -134,28 +84,6 @@ class OrderRequestTest {
     }
 
     private static SeatRequest<Boolean> order(Order order) {
-        return new OrderRequest(memory(), () -> "stamp", order);
-    }
-
-    private static SeatMemory memory() {
-        return new SeatMemory("billing", RecordTraits.PLAIN, new SeatRules());
-    }
-
-    private static StoredRecord held(long revision, long token, String stamp) {
-        var record = new SeatRecord(
-                SeatRecord.Kind.HELD,
-                "one",
-                "claim",
-                stamp,
-                token,
-                0,
-                LEASE,
-                Duration.ZERO,
-                Instant.EPOCH,
-                0,
-                Map.of(),
-                "",
-                SeatRecord.Orders.NONE);
-        return new StoredRecord(revision, Instant.EPOCH, record);
+        return new OrderRequest(new SeatMemory("billing", RecordTraits.PLAIN, new SeatRules()), () -> "stamp", order);
     }
 }
