@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.RosterMode;
+import dev.bellwether.kafka.RosterProcess.Reign;
 import dev.bellwether.kafka.RosterProcess.Setting;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
@@ -28,10 +29,13 @@ class RosterProcessesTest {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     /**
-     * A stall of the machine can cost a healthy member its mandates, as it should, or a newcomer its place: then what
-     * was looked at is looked at again, so many times.
+     * A stall of the machine can cost a healthy member its mandates, as it should: then what was looked at is looked at
+     * again, so many times. If it stalls each time, nothing was shown, and that is a failure.
      */
     private static final int ATTEMPTS = 8;
+
+    /** It can cost a newcomer its place in the group, too, of which nobody is told: so often that is not excluded. */
+    private static final int EXCUSED = 2;
 
     private final Setting setting = new Setting(
             SharedBroker.get().bootstrap(),
@@ -151,13 +155,11 @@ class RosterProcessesTest {
                         .as("roles that stayed, and were not led all the while")
                         .isEmpty();
                 assertThat(moved)
-                        .allSatisfy(role -> assertThat(
-                                        reigns.at(role, joined).orElseThrow().who())
-                                .isEqualTo(newcomer.id()));
+                        .allSatisfy(role -> assertThat(reigns.at(role, joined).map(Reign::who))
+                                .contains(newcomer.id()));
                 assertThat(back)
-                        .allSatisfy(role -> assertThat(
-                                        reigns.at(role, joined).orElseThrow().who())
-                                .isEqualTo(newcomer.id()));
+                        .allSatisfy(role -> assertThat(reigns.at(role, joined).map(Reign::who))
+                                .contains(newcomer.id()));
                 assertThat(List.of(distinct(moved), distinct(back)))
                         .as("moved partitions, of which a fifth is 12.8")
                         .allMatch(count -> count == 12 || count == 13);
@@ -166,28 +168,39 @@ class RosterProcessesTest {
         });
     }
 
-    /**
-     * Does something that returns the claims about it; and again if these do not hold and a member had stood still
-     * meanwhile, but for the last attempt.
-     */
+    /** Does something that returns the claims about it, which hold unless the machine stood still. */
     private void unlessTheMachineStoodStill(Supplier<Runnable> deed) {
+        var excused = 0;
         for (var attempt = 1; ; attempt++) {
             var from = System.nanoTime();
             var claims = deed.get();
+            var to = System.nanoTime();
+            var stalled =
+                    all.stream().anyMatch(member -> !member.stalls(from, to).isEmpty());
+            if (stalled && fenced(from, to)) {
+                System.out.println("  (a member was fenced, since the machine stood still)");
+                assertThat(attempt)
+                        .as(() -> "the machine stood still each time, so that nothing was shown" + heard(from, to))
+                        .isLessThan(ATTEMPTS);
+                continue;
+            }
             try {
                 claims.run();
                 return;
             } catch (AssertionError e) {
-                var to = System.nanoTime();
-                if (attempt == ATTEMPTS
-                        || all.stream()
-                                .allMatch(member -> member.stalls(from, to).isEmpty())) {
+                if (!stalled || excused++ == EXCUSED) {
                     throw new AssertionError(e.getMessage() + heard(from, to), e);
                 }
                 System.out.println(
-                        "  (looking again, since a member stood still: " + e.getMessage() + heard(from, to) + ')');
+                        "  (once more, since a member stood still: " + e.getMessage() + heard(from, to) + ')');
             }
         }
+    }
+
+    private boolean fenced(long from, long to) {
+        return all.stream()
+                .flatMap(member -> member.heard().stream())
+                .anyMatch(heard -> heard.what().equals("Fenced") && heard.nanos() >= from && heard.nanos() <= to);
     }
 
     private static long distinct(List<Integer> roles) {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Writes the terms and losses of one seat to the flight recorder of the JVM, if the JVM has one; it may have been
  * linked without.
  *
- * <p>Confined to the loop. Until somebody starts the recorder, no event is made: the first one of a JVM takes a fifth
- * of a second of a processor, and it would take it when a mandate has just been granted.
+ * <p>Confined to the loop. Until somebody has the recorder set up, no event is made: the first one of a JVM takes a
+ * fifth of a second of a processor, and it would take it when a mandate has just been granted.
  */
 public final class FlightLog {
     private static final boolean PRESENT = isPresent();
@@ -41,12 +41,14 @@ public final class FlightLog {
     }
 
     private void end(Mandate mandate, Cause cause, long nowNanos) {
-        if (led && isOn()) {
-            var flight = open == null ? new TermFlight() : open; // the recorder was started in mid-term
-            flight.end(mandate, cause, nowNanos - beganNanos);
-        }
+        var flight = open;
+        var began = led;
         led = false;
         open = null;
+        if (began && isOn()) {
+            var written = flight == null ? new TermFlight() : flight; // the recorder was set up in mid-term
+            written.end(mandate, cause, nowNanos - beganNanos);
+        }
     }
 
     private static boolean isOn() {
