@@ -17,13 +17,11 @@ public final class FlightLog {
     private static final boolean PRESENT = isPresent();
 
     private @Nullable TermFlight open;
-    private boolean led;
-    private long beganNanos;
+    private @Nullable Long beganNanos; // while a term has not ended
 
     /** Hears each turn of a candidacy, when it happens, not when the listener hears it. */
     public void turned(LeadershipEvent event, long nowNanos) {
         if (event instanceof LeadershipEvent.Acquired) {
-            led = true;
             beganNanos = nowNanos;
             if (isOn()) {
                 open = new TermFlight();
@@ -32,7 +30,7 @@ public final class FlightLog {
         } else if (event instanceof LeadershipEvent.Revoked revoked) {
             end(revoked.mandate(), revoked.cause(), nowNanos);
         } else if (event instanceof LeadershipEvent.Fenced fenced) {
-            var overrun = !led;
+            var overrun = beganNanos == null;
             end(fenced.mandate(), fenced.cause(), nowNanos);
             if (isOn()) {
                 LossFlight.write(fenced.mandate(), fenced.cause(), overrun);
@@ -41,13 +39,13 @@ public final class FlightLog {
     }
 
     private void end(Mandate mandate, Cause cause, long nowNanos) {
+        var began = beganNanos;
         var flight = open;
-        var began = led;
-        led = false;
+        beganNanos = null;
         open = null;
-        if (began && isOn()) {
+        if (began != null && isOn()) {
             var written = flight == null ? new TermFlight() : flight; // the recorder was set up in mid-term
-            written.end(mandate, cause, nowNanos - beganNanos);
+            written.end(mandate, cause, nowNanos - began);
         }
     }
 

@@ -56,9 +56,7 @@ class FlightLogTest {
     @Test
     void aTermThatBeganBeforeTheRecordingIsRecordedWithAllOfItsTime() throws Exception {
         var log = new FlightLog();
-        var clock = new Rig.HandClock();
-        var proof = new Proof(clock.now(), Duration.ofSeconds(10));
-        var mandate = new LocalMandate("early", "me", 7, Validity.of(proof, Duration.ofSeconds(2), 0.01), clock);
+        var mandate = mandate("early");
         log.turned(new LeadershipEvent.Acquired(mandate), 1_000);
         var events = record(() -> log.turned(new LeadershipEvent.Revoked(mandate, Cause.RESIGNED), 3_000));
         assertThat(of(events, TERM, "early"))
@@ -90,9 +88,7 @@ class FlightLogTest {
     void workThatOutlastsTheBudgetIsALossAfterItsTerm() throws Exception {
         var events = record(() -> {
             var log = new FlightLog();
-            var clock = new Rig.HandClock();
-            var proof = new Proof(clock.now(), Duration.ofSeconds(10));
-            var mandate = new LocalMandate("ledger", "me", 7, Validity.of(proof, Duration.ofSeconds(2), 0.01), clock);
+            var mandate = mandate("ledger");
             log.turned(new LeadershipEvent.Acquired(mandate), 1_000);
             log.turned(new LeadershipEvent.Revoked(mandate, Cause.RESIGNED), 3_000);
             log.turned(new LeadershipEvent.Fenced(mandate, Cause.RESIGNED), 9_000);
@@ -114,7 +110,7 @@ class FlightLogTest {
                 .contains("led true");
     }
 
-    /** An event's class is made by the recorder when it is loaded, on the loop, just when a mandate has been granted. */
+    /** Whatever loads an event's class sets the recorder up: the loop would, when a mandate has just been granted. */
     @Test
     void nothingOfTheRecorderIsLoadedBeforeItIsStarted() throws Exception {
         assertThat(ledBy("-Xlog:class+load"))
@@ -157,6 +153,12 @@ class FlightLogTest {
                         "led " + candidacy.await(Duration.ofSeconds(20)).isPresent());
             }
         }
+    }
+
+    private static LocalMandate mandate(String election) {
+        var clock = new Rig.HandClock();
+        var proof = new Proof(clock.now(), Duration.ofSeconds(10));
+        return new LocalMandate(election, "me", 7, Validity.of(proof, Duration.ofSeconds(2), 0.01), clock);
     }
 
     private interface Scene {
