@@ -116,8 +116,11 @@ final class RosterProcess implements AutoCloseable {
         return alive;
     }
 
-    synchronized List<Heard> heard() {
-        return List.copyOf(heard);
+    /** Returns what it heard between the two instants. */
+    synchronized List<Heard> heard(long from, long to) {
+        return heard.stream()
+                .filter(one -> one.nanos >= from && one.nanos <= to)
+                .toList();
     }
 
     /** Returns when it stood still for a while, of the time between the two instants. */

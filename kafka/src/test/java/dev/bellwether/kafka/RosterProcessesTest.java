@@ -83,8 +83,8 @@ class RosterProcessesTest {
     /** Returns whether the machine stood still and a member lost its mandates for that. */
     private boolean disturbed(long from, long to) {
         var fenced = all.stream()
-                .flatMap(member -> member.heard().stream())
-                .anyMatch(heard -> heard.what().equals("Fenced") && heard.nanos() >= from && heard.nanos() <= to);
+                .flatMap(member -> member.heard(from, to).stream())
+                .anyMatch(heard -> heard.what().equals("Fenced"));
         var stalled = all.stream().anyMatch(member -> !member.stalls(from, to).isEmpty());
         if (fenced && stalled) {
             System.out.println("  (a member was fenced, since the machine stood still)");
@@ -99,16 +99,14 @@ class RosterProcessesTest {
             for (var stall : member.stalls(from, to)) {
                 told.append("\n%s %s stands still until %s".formatted(stall.from(), member.id(), stall.to()));
             }
-            for (var heard : member.heard()) {
-                if (heard.nanos() >= from && heard.nanos() <= to) {
-                    var partitions = heard.roles().stream().map(role -> role % PARTITIONS);
-                    told.append("\n%s %s %s %s"
-                            .formatted(
-                                    heard.nanos(),
-                                    member.id(),
-                                    heard.what(),
-                                    partitions.distinct().sorted().toList()));
-                }
+            for (var heard : member.heard(from, to)) {
+                var partitions = heard.roles().stream().map(role -> role % PARTITIONS);
+                told.append("\n%s %s %s %s"
+                        .formatted(
+                                heard.nanos(),
+                                member.id(),
+                                heard.what(),
+                                partitions.distinct().sorted().toList()));
             }
         }
         return told.append('\n').toString();
