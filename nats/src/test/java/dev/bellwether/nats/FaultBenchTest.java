@@ -1,7 +1,5 @@
 package dev.bellwether.nats;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.faults.BenchEnvironment;
@@ -9,6 +7,7 @@ import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -26,9 +25,7 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnThreeServers() {
         try (var cluster = NatsCluster.discreet();
-                var ground = new Cluster(cluster, 3);
-                var dropper = new KeyDropper(cluster.servers(), BUCKET)) {
-            assertThat(dropper).isNotNull();
+                var ground = new Cluster(cluster, 3)) {
             FaultBench.run(ground, Setting.of("nats", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }
@@ -84,6 +81,11 @@ class FaultBenchTest {
         @Override
         public Server leader() {
             return all.server(all.leader(BUCKET));
+        }
+
+        @Override
+        public Optional<Records> records() {
+            return Optional.of(new BucketHarm(all.servers(), BUCKET));
         }
 
         @Override

@@ -96,6 +96,22 @@ class SeatHistoriesTest {
         }
     }
 
+    /** There is no record that could carry the order. The leader finds out at its next renewal. */
+    @Test
+    void anOrderFindsNobodyWhereTheKeyIsGone() throws Exception {
+        var uri = "bucket=ordering&ttl=PT2M";
+        try (var server = NatsServers.alone();
+                var admin = Admin.of(server.port());
+                var candidates = Elections.connect(server.uri(uri));
+                var operators = Elections.connect(server.uri(uri))) {
+            var leader = candidates.stand(election, CandidacyConfig.ofLease(PATIENCE));
+            assertThat(leader.await(PATIENCE)).isPresent();
+            admin.ask(connection -> connection.jetStreamManagement().purgeStream("KV_ordering"));
+            assertThat(operators.election(election).standDown()).isFalse();
+            assertThat(leader.isLeader()).isTrue();
+        }
+    }
+
     @Test
     void ordersToADeadLeaderMakeNobodyWaitAgain() throws Exception {
         try (var server = NatsServers.alone();

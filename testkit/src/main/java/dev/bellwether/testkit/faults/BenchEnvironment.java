@@ -3,6 +3,7 @@ package dev.bellwether.testkit.faults;
 import dev.bellwether.testkit.FaultProxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /** What a bench holds its election on. Confined to the thread of the bench. */
 public interface BenchEnvironment extends AutoCloseable {
@@ -34,6 +35,11 @@ public interface BenchEnvironment extends AutoCloseable {
     /** Returns the server that leads the others; waits until there is one. Asked for only where there are several. */
     default Server leader() {
         throw new UnsupportedOperationException(describe() + " has several servers, and does not tell which one leads");
+    }
+
+    /** Returns what the servers keep of the election; empty if that is not to be hurt. */
+    default Optional<Records> records() {
+        return Optional.empty();
     }
 
     /**
@@ -78,6 +84,18 @@ public interface BenchEnvironment extends AutoCloseable {
         boolean isReached(int faultsDone, int termsSeen) {
             return faultsDone >= faults && termsSeen >= terms;
         }
+    }
+
+    /** What the servers keep of the election. Each is done by a thread of its own, and returns when it is done. */
+    interface Records {
+        /** Drops it without a trace, as a server whose clock is wrong. */
+        void drop();
+
+        /** Deletes it, as an operator. */
+        void delete();
+
+        /** Overwrites it by what is no record. */
+        void spoil();
     }
 
     /** One server. Started again by a thread of its own; used by one thread at a time. */

@@ -58,7 +58,13 @@ public enum BenchFault {
     /** A server is killed, and started again when the time is over. */
     KILL_SERVER(Victim.MORTAL_SERVER),
     /** The server that leads the others is killed, and started again when the time is over. */
-    KILL_LEADER_OF_SERVERS(Victim.LEADING_SERVER);
+    KILL_LEADER_OF_SERVERS(Victim.LEADING_SERVER),
+    /** What the server keeps of the election is gone, without a trace. */
+    DROP_RECORDS(Victim.RECORDS),
+    /** It is deleted, as by an operator. */
+    DELETE_RECORDS(Victim.RECORDS),
+    /** Something that is no record is written over it. */
+    SPOIL_RECORDS(Victim.RECORDS);
 
     /** Who suffers, and what there must be for that. */
     enum Victim {
@@ -70,6 +76,7 @@ public enum BenchFault {
         SERVER,
         MORTAL_SERVER,
         LEADING_SERVER,
+        RECORDS,
         ALL
     }
 
@@ -86,7 +93,7 @@ public enum BenchFault {
     boolean hurtsOneCandidate() {
         return switch (victim) {
             case CANDIDATE, LINK, ONE_LINK, CLOCK -> true;
-            case SERVER_CLOCK, SERVER, MORTAL_SERVER, LEADING_SERVER, ALL -> false;
+            case SERVER_CLOCK, SERVER, MORTAL_SERVER, LEADING_SERVER, RECORDS, ALL -> false;
         };
     }
 
@@ -95,6 +102,20 @@ public enum BenchFault {
             case KILL, LEAVE, LEAVE_INTERRUPTED, LEAVE_CUT_OFF, ORDERS_TO_DEAD, VANISH -> true;
             default -> false;
         };
+    }
+
+    boolean hurtsRecords() {
+        return victim == Victim.RECORDS;
+    }
+
+    /**
+     * Returns whether the other must not begin while this goes on. An order to stand down is written to the record of
+     * the seat: where that is gone, orders rightly find nobody.
+     */
+    boolean excludes(BenchFault other) {
+        return hurtsRecords()
+                ? other.hurtsRecords() || other.waitsForAnother()
+                : waitsForAnother() && other.hurtsRecords();
     }
 
     /** Returns whether it ends when another candidate has led. */

@@ -3,6 +3,7 @@ package dev.bellwether.testkit.faults;
 import dev.bellwether.Election;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.faults.FaultBench.Undo;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -106,6 +108,9 @@ final class FaultActions implements AutoCloseable {
             }
             case KILL_SERVER -> kill(environment.servers().get(number));
             case KILL_LEADER_OF_SERVERS -> kill(environment.leader());
+            case DROP_RECORDS -> hurt(records()::drop);
+            case DELETE_RECORDS -> hurt(records()::delete);
+            case SPOIL_RECORDS -> hurt(records()::spoil);
             case KILL,
                     FREEZE_BRIEFLY,
                     FREEZE,
@@ -124,6 +129,46 @@ final class FaultActions implements AutoCloseable {
         notes.accept("(it is " + victim.name() + ")");
         victim.kill();
         return victim::start;
+    }
+
+    private BenchEnvironment.Records records() {
+        return environment.records().orElseThrow();
+    }
+
+    /**
+     * Nobody waits for a server that may be frozen. It is over a lease after it was done: until then the leader may
+     * lead, and have no record.
+     */
+    private Undo hurt(Runnable deed) {
+        var done = inBackground("bellwether-hurt-records", () -> {
+            deed.run();
+            notes.accept("(it is done)");
+            Eventually.throughout("a lease", lease, () -> true);
+        });
+        return new Undo() {
+            @Override
+            public void run() {
+                if (isReady()) {
+                    done.join(); // tells if it failed
+                } else {
+                    faults.add("no server has hurt its records, though it was asked again and again");
+                }
+            }
+
+            @Override
+            public boolean isReady() {
+                return done.isDone();
+            }
+        };
+    }
+
+    /** Runs it on a thread of its own. */
+    static CompletableFuture<Void> inBackground(String name, Runnable task) {
+        return CompletableFuture.runAsync(task, each -> {
+            var thread = new Thread(each, name);
+            thread.setDaemon(true);
+            thread.start();
+        });
     }
 
     private Undo cut(int place, Link.Way way) {
@@ -200,7 +245,9 @@ final class FaultActions implements AutoCloseable {
         return () -> {
             schedule.cancel(false);
             if (led && orders.neverFoundAnybody()) {
-                faults.add(orders.answered + " orders to stand down found nobody there, and all were answered");
+                faults.add(
+                        orders.answered + " orders to stand down found nobody there, and all were answered, the first "
+                                + TimeUnit.NANOSECONDS.toMillis(orders.firstNanos) + " ms after they began");
             }
         };
     }
@@ -209,11 +256,14 @@ final class FaultActions implements AutoCloseable {
         try {
             if (operators == null) {
                 operators = Elections.connect(environment.operatorsUri());
+                orders.beganNanos = System.nanoTime(); // it has seen no record yet
             }
             var seat = operators.election(election);
             var found = seat.standDown();
             orders.found |= found;
-            orders.answered.incrementAndGet();
+            if (orders.answered.getAndIncrement() == 0) {
+                orders.firstNanos = System.nanoTime() - orders.beganNanos;
+            }
             lastOrder = found ? "found somebody there" : "found nobody there, and then " + seen(seat);
         } catch (ElectionException e) {
             orders.failed = true;
@@ -235,15 +285,21 @@ final class FaultActions implements AutoCloseable {
     }
 
     /** What became of the orders of one fault. The operator's thread writes, the bench reads. */
-    private static final class Orders {
+    private final class Orders {
         private static final int SEVERAL = 4;
 
         private final AtomicInteger answered = new AtomicInteger();
+        private volatile long beganNanos = System.nanoTime();
+        private volatile long firstNanos;
         private volatile boolean found;
         private volatile boolean failed;
 
+        /**
+         * An operator may have seen the last renewal in an order before these. If the first of these comes late, that
+         * lease is over for it, rightly.
+         */
         private boolean neverFoundAnybody() {
-            return answered.get() >= SEVERAL && !found && !failed;
+            return answered.get() >= SEVERAL && !found && !failed && firstNanos < lease.toNanos() / 2;
         }
     }
 

@@ -68,11 +68,7 @@ public final class Nemesis {
                 return false;
             }
             if (fault.restartsServer()) {
-                restart = CompletableFuture.runAsync(undo::run, task -> {
-                    var thread = new Thread(task, "bellwether-start-server");
-                    thread.setDaemon(true);
-                    thread.start();
-                });
+                restart = FaultActions.inBackground("bellwether-start-server", undo::run);
                 return false;
             }
             undo.run();
@@ -198,18 +194,22 @@ public final class Nemesis {
             case SERVER -> !environment.servers().isEmpty();
             case MORTAL_SERVER -> environment.servers().stream().anyMatch(BenchEnvironment.Server::isMortal);
             case LEADING_SERVER -> environment.servers().size() > 1;
+            case RECORDS -> environment.records().isPresent();
         };
     }
 
     /** Returns the candidate to do it to; empty if there is none at the moment. */
     private OptionalInt victim(BenchFault fault) {
+        if (running.stream().anyMatch(one -> one.fault.excludes(fault))) {
+            return OptionalInt.empty();
+        }
         if (fault.hurtsOneCandidate()) {
             var hurt = running.stream()
                     .filter(one -> one.fault.hurtsOneCandidate())
                     .count();
             return hurt < Math.max(1, bench.environment().places() - 1) ? candidate(fault) : OptionalInt.empty();
         }
-        if (fault.victim() == BenchFault.Victim.ALL) {
+        if (fault.victim() == BenchFault.Victim.ALL || fault.hurtsRecords()) {
             return OptionalInt.of(0);
         }
         if (fault.victim() == BenchFault.Victim.SERVER_CLOCK) {

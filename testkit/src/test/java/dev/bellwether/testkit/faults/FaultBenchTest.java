@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** What a bench asks of itself, shown by a candidate that needs no server, since it stands alone. */
@@ -133,8 +134,12 @@ class FaultBenchTest {
         }
     }
 
-    /** Places for some. */
-    private record Rooms(int places) implements BenchEnvironment {
+    /** Places for some, and records to be hurt, if there are any. */
+    private record Rooms(int places, Optional<Records> records) implements BenchEnvironment {
+        private Rooms(int places) {
+            this(places, Optional.empty());
+        }
+
         @Override
         public String describe() {
             return "nothing";
@@ -237,6 +242,51 @@ class FaultBenchTest {
                 .toList();
         assertThat(done.get(0)).contains("begin: orders to frozen");
         assertThat(done.get(1)).contains("end:   orders to frozen");
+    }
+
+    /** Counts what is done to the records. */
+    private static final class Harm implements BenchEnvironment.Records {
+        private final AtomicInteger done = new AtomicInteger();
+
+        @Override
+        public void drop() {
+            done.incrementAndGet();
+        }
+
+        @Override
+        public void delete() {
+            done.incrementAndGet();
+        }
+
+        @Override
+        public void spoil() {
+            done.incrementAndGet();
+        }
+    }
+
+    @Test
+    void recordsAreNotHurtWhileOrdersNeedThem() throws IOException {
+        var harm = new Harm();
+        var folder = Setting.of("records", LEASE).folder();
+        var setting = new Setting(Alone.class, LEASE, folder, Optional.empty());
+        try (var bench = new FaultBench(new Rooms(3, Optional.of(harm)), setting)) {
+            bench.startAll();
+            new Nemesis(bench, 1).run(LEASE.multipliedBy(60));
+            bench.awaitAll();
+        }
+        var history = Files.readAllLines(folder.resolve("history.txt"));
+        var orders = 0;
+        var harms = 0;
+        for (var line : history) {
+            if (line.contains("orders to")) {
+                orders += line.contains("begin: ") ? 1 : line.contains("end:   ") ? -1 : 0;
+            } else if (line.contains(" records")) {
+                harms += line.contains("begin: ") ? 1 : line.contains("end:   ") ? -1 : 0;
+            }
+            assertThat(harms == 0 || (orders == 0 && harms == 1)).as(line).isTrue();
+        }
+        assertThat(harm.done.get()).isGreaterThan(2);
+        assertThat(history).anyMatch(line -> line.contains("begin: orders to"));
     }
 
     @Test
