@@ -86,6 +86,7 @@ public final class ConnectUri {
     private final String authority;
     private final String path;
     private final Optional<String> userInfo;
+    private final long ats;
     private final Map<String, String> parameters;
     private final List<String> secrets;
 
@@ -106,6 +107,7 @@ public final class ConnectUri {
         var slash = hasHosts ? plain.indexOf('/', 2) : -1;
         var hostsEnd = slash < 0 ? plain.length() : slash;
         var at = hasHosts ? plain.substring(2, hostsEnd).lastIndexOf('@') + 2 : 1;
+        ats = plain.chars().filter(character -> character == '@').count();
         authority = hasHosts ? expand(raw.substring(at < 2 ? 2 : at + 1, hostsEnd), secrets) : "";
         path = hasHosts ? expand(raw.substring(hostsEnd), secrets) : "";
         userInfo = at < 2 ? Optional.empty() : Optional.of(userInfo(raw.substring(2, at), plain.substring(2, at)));
@@ -220,6 +222,11 @@ public final class ConnectUri {
     /** Returns what stands before the {@code @}, a password included. */
     public Optional<String> userInfo() {
         return userInfo;
+    }
+
+    /** Returns how many at signs stand before the parameters; those of a secret that is filled in do not count. */
+    long ats() {
+        return ats;
     }
 
     /** Returns a parameter. */

@@ -74,8 +74,10 @@ public record Endpoint(String host, int port) {
 
     /** A password with odd characters may make a part of it look like a host: then none is named. */
     private static boolean isAmbiguous(ConnectUri uri, boolean isJdbc) {
-        var ats = uri.expanded().chars().filter(character -> character == '@').count();
-        return ats > (isJdbc || uri.userInfo().isEmpty() ? 0 : 1);
+        return isJdbc
+                ? uri.expanded().indexOf('@') >= 0
+                : uri.ats() > (uri.userInfo().isEmpty() ? 0 : 1)
+                        || uri.authority().indexOf('@') >= 0;
     }
 
     private static Optional<Endpoint> one(String text, int usual, ConnectUri uri) {

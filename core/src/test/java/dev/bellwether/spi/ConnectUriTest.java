@@ -161,7 +161,11 @@ class ConnectUriTest {
         assertThat(uri.userInfo()).contains("app:a/b@c:d?e%zz+f");
         assertThat(uri.authority()).isEqualTo("one:4222,two:4222");
         assertThat(uri.path()).isEqualTo("/x");
+        assertThat(Endpoint.of(uri)).containsExactly(new Endpoint("one", 4222), new Endpoint("two", 4222));
         assertThat(uri.toString()).doesNotContain("a/b").contains("${file:");
+        var hosts = Files.writeString(folder.resolve("hosts"), "app:s3cr3t@one:4222\n");
+        assertThat(Endpoint.of(ConnectUri.parse("nats://${file:" + hosts + "}")))
+                .isEmpty();
     }
 
     @Test

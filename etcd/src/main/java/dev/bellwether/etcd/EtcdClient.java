@@ -8,6 +8,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.http.RequestTime;
+import dev.bellwether.http.WrongMemberException;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -15,6 +16,7 @@ import java.io.UncheckedIOException;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +33,14 @@ import org.jspecify.annotations.Nullable;
 final class EtcdClient {
     /** Who was told that the leader has changed asks again after this time. */
     private static final Duration ELECTING = Duration.ofMillis(50);
+
+    /** How members of different versions say that a token is over. */
+    private static final List<String> STALE_TOKEN =
+            List.of("invalid auth token", "auth store is old", "revision in header is old");
+
+    private static final int OK = 200;
+    private static final int TOO_MANY = 429;
+    private static final int FAILED = 500;
 
     private final EtcdSettings settings;
     private final HttpMembers members;
@@ -113,10 +123,15 @@ final class EtcdClient {
     private CompletableFuture<Json> send(int member, String path, String body, String known, RequestTime time) {
         return members.send(member, request(member, path, body, known), path, time)
                 .thenApply(response -> {
+                    var status = response.statusCode();
                     try {
-                        return Json.parse(response.body());
+                        var said = Json.parse(response.body());
+                        if (isPassing(status) && said.text("code").isEmpty()) {
+                            throw stranger(member, status, response.body());
+                        }
+                        return said;
                     } catch (UncheckedIOException e) {
-                        throw stranger(member, response.statusCode() + " " + response.body());
+                        throw stranger(member, status, response.body());
                     }
                 });
     }
@@ -254,7 +269,7 @@ final class EtcdClient {
         var what = settings + ": " + who + " refused " + path + ": "
                 + settings.uri().redact(message);
         var nobody = message.contains("user name is empty");
-        if (message.contains("invalid auth token") || message.contains("auth store is old") || nobody) {
+        if (nobody || STALE_TOKEN.stream().anyMatch(message::contains)) {
             if (mayRenew && !settings.user().isEmpty()) {
                 token.updateAndGet(held -> held == null || known.equals(held.getNow("")) ? null : held);
                 return new StaleTokenException();
@@ -277,16 +292,23 @@ final class EtcdClient {
         if (message.contains("too large")) {
             return new ElectionException(what + ". Give the candidate less metadata, or raise --max-request-bytes");
         }
-        return said.text("code").isEmpty() ? stranger(member, said.toString()) : new UnavailableException(what);
+        return said.text("code").isEmpty() ? stranger(member, OK, said.toString()) : new UnavailableException(what);
     }
 
-    /** At the beginning a wrong address; later something on the way that passes. */
-    private RuntimeException stranger(int member, String said) {
+    private static boolean isPassing(int status) {
+        return status >= FAILED || status == TOO_MANY;
+    }
+
+    /** At the beginning a wrong address; later, or if it says so, something on the way that passes. */
+    private RuntimeException stranger(int member, int status, String said) {
         var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON gateway does (it said:"
-                + " " + settings.uri().redact(said.strip()).lines().findFirst().orElse("nothing") + ")";
-        return !members.isUnderstood()
-                ? new ElectionException(what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its"
-                        + " gateway on (--enable-grpc-gateway)")
-                : new UnavailableException(what);
+                + " " + (status == OK ? "" : status + " ")
+                + settings.uri().redact(said.strip()).lines().findFirst().orElse("nothing") + ")";
+        return members.isUnderstood() || isPassing(status)
+                ? new UnavailableException(what)
+                : new WrongMemberException(
+                        what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its gateway on"
+                                + " (--enable-grpc-gateway)",
+                        null);
     }
 }

@@ -10,6 +10,7 @@ import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -55,10 +56,11 @@ final class EtcdDoctor {
                 findings.add(Finding.warning("members", String.valueOf(e.getMessage()), "start it, or do not name it"));
             }
         }
-        findings.add(members(client));
+        var voters = voters(client);
+        findings.add(members(voters));
         client.members().lookUps().ifPresent(findings::add);
         if (!versions.isEmpty()) {
-            findings.add(version(versions));
+            findings.add(version(versions, voters));
         }
         findings.add(history(settings, client));
         findings.add(Finding.ok("durability", "a write that was acknowledged is on the disks of a majority"));
@@ -89,10 +91,15 @@ final class EtcdDoctor {
         return findings;
     }
 
-    private static Finding members(EtcdClient client) {
-        var all = HttpMembers.answer(client.read(Urgency.LIST, "cluster/member/list", "{}", PATIENCE))
-                .list("members");
-        var voters = all.stream().filter(member -> !member.flag("isLearner")).count();
+    private static long voters(EtcdClient client) {
+        return HttpMembers.answer(client.read(Urgency.LIST, "cluster/member/list", "{}", PATIENCE))
+                .list("members")
+                .stream()
+                .filter(member -> !member.flag("isLearner"))
+                .count();
+    }
+
+    private static Finding members(long voters) {
         var says = voters + (voters == 1 ? " member votes" : " members vote") + "; elections go on while "
                 + (voters / 2 + 1) + " of them run";
         return voters % 2 == 0 || voters == 1
@@ -106,16 +113,19 @@ final class EtcdDoctor {
                 : Finding.ok("quorum", says);
     }
 
-    private static Finding version(Set<String> versions) {
-        var bad = versions.stream()
-                .filter(version -> version.matches("3\\.5\\.[0-2]"))
-                .findFirst();
-        return bad.isPresent()
-                ? Finding.error(
-                        "version",
-                        "etcd " + bad.get() + " may lose acknowledged writes when a member is killed (etcd#13766)",
-                        "upgrade to the newest 3.5, or newer")
-                : Finding.ok("version", "etcd " + String.join(", ", versions));
+    static Finding version(Set<String> versions, long voters) {
+        var losesMember = of(versions, "3\\.5\\.[0-2]");
+        var losesAlone = voters == 1 ? of(versions, "3\\.4\\.(1?[0-9]|20)|3\\.5\\.[0-4]") : Optional.<String>empty();
+        return losesMember
+                .map(bad -> "etcd " + bad + " may lose acknowledged writes when a member is killed (etcd#13766)")
+                .or(() -> losesAlone.map(bad -> "etcd " + bad + " as the only member may lose acknowledged writes when"
+                        + " it is killed (etcd#14370)"))
+                .map(why -> Finding.error("version", why, "upgrade to the newest patch of 3.4 or 3.5, or newer"))
+                .orElseGet(() -> Finding.ok("version", "etcd " + String.join(", ", versions)));
+    }
+
+    private static Optional<String> of(Set<String> versions, String pattern) {
+        return versions.stream().filter(version -> version.matches(pattern)).findFirst();
     }
 
     /** Every renewal is a revision: what is never compacted fills the store until it takes no more writes. */

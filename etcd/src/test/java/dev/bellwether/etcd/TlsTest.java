@@ -93,6 +93,17 @@ class TlsTest {
     }
 
     @Test
+    void aMemberThatIsWrongIsInNobodysWayWhileAnotherAnswersOrMayYet() throws Exception {
+        var wrong = "127.0.0.1:" + plain.members().get(0).port();
+        var right = "127.0.0.1:" + secure.members().get(0).port();
+        leads("etcd://" + wrong + ',' + right + "/tls?" + trust("server"));
+        assertThatThrownBy(() -> Elections.connect("etcd://" + wrong + ",127.0.0.1:1/tls?" + trust("server")))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("do not agree on TLS")
+                .hasMessageContaining("no other member answers");
+    }
+
+    @Test
     void aMemberThatWantsACertificateLetsNobodyInWithout() {
         for (var query : List.of(trust("server"), trust("server") + keys("stranger"))) {
             assertThatThrownBy(() -> Elections.connect(mutual.uri("/tls?" + query)))

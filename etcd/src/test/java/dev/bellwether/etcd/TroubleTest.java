@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -92,6 +93,44 @@ class TroubleTest {
                         .hasMessageContaining("does not answer as etcd's JSON gateway does");
             }
         }
+    }
+
+    /** Such as of a proxy whose servers are being started: who connects lazily tries again. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "503 Service Unavailable|<html>none</html>",
+                "503 Service Unavailable|503 Service Unavailable",
+                "502 Bad Gateway|''",
+                "429 Too Many Requests|{\"message\":\"later\"}"
+            })
+    void whatStandsBeforeTheMembersAndHasNoneMayHaveOneLater(String status, String said) throws Exception {
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, status, said, new AtomicInteger()), "no-etcd-yet");
+            thread.setDaemon(true);
+            thread.start();
+            assertThatThrownBy(() -> Elections.connect("etcd://127.0.0.1:" + server.getLocalPort()))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("it said: " + status.substring(0, 3) + ' ');
+        }
+    }
+
+    @Test
+    void versionsThatLoseWhatTheyAcknowledgedAreTold() {
+        assertThat(said("3.5.2", 3)).startsWith("ERROR").contains("etcd#13766");
+        assertThat(said("3.5.4", 1)).startsWith("ERROR").contains("etcd 3.5.4 as the only member", "etcd#14370");
+        assertThat(said("3.4.20", 1)).startsWith("ERROR");
+        assertThat(said("3.4.9", 1)).startsWith("ERROR");
+        for (var version : List.of("3.4.21", "3.5.5", "3.5.30", "3.6.0")) {
+            assertThat(said(version, 1)).startsWith("OK");
+        }
+        assertThat(said("3.5.4", 3)).startsWith("OK");
+    }
+
+    private static String said(String version, long voters) {
+        var finding = EtcdDoctor.version(Set.of(version), voters);
+        return finding.level() + " " + finding.says();
     }
 
     @ParameterizedTest
@@ -331,13 +370,17 @@ class TroubleTest {
 
     /** Says the same to whoever asks anything. */
     private static void answer(ServerSocket server, String said, AtomicInteger number) {
+        answer(server, "200 OK", said, number);
+    }
+
+    private static void answer(ServerSocket server, String status, String said, AtomicInteger number) {
         while (!server.isClosed()) {
             try (var socket = server.accept()) {
                 number.incrementAndGet();
                 var asked = socket.getInputStream().read(new byte[4_096]);
                 assertThat(asked).isPositive();
                 socket.getOutputStream()
-                        .write(("HTTP/1.1 200 OK\r\nContent-Length: " + said.length() + "\r\n\r\n" + said)
+                        .write(("HTTP/1.1 " + status + "\r\nContent-Length: " + said.length() + "\r\n\r\n" + said)
                                 .getBytes(UTF_8));
             } catch (IOException e) {
                 // it is closed

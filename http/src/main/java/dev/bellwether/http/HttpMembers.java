@@ -325,7 +325,7 @@ public final class HttpMembers {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         var who = uri + ": " + name(member);
         if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
-            return new ElectionException(
+            return new WrongMemberException(
                     who + " and we do not agree on TLS: check tls, certificates, truststore and keystore (it said: "
                             + uri.redact(String.valueOf(cause.getMessage())) + ")",
                     cause);
@@ -363,15 +363,17 @@ public final class HttpMembers {
     // ---------------------------------------------------------------- at the beginning
 
     /**
-     * Asks each member for a sign, and returns when they have answered, or have not. Blocks.
+     * Asks each member for a sign, and returns when they have answered, or have not. Blocks. One that is wrong is in
+     * nobody's way while another answers, or may yet.
      *
      * @throws ElectionException if something is wrong that a person must fix
-     * @throws UnavailableException if none answers as it should
+     * @throws UnavailableException if none answers as it should, and one may yet
      */
     public void requireReachable(IntFunction<CompletableFuture<?>> sign) {
         var asked = IntStream.range(0, members.size()).mapToObj(sign).toList();
         var answers = 0;
-        Optional<UnavailableException> said = Optional.empty();
+        var wrong = 0;
+        Optional<ElectionException> said = Optional.empty();
         for (var one : asked) {
             try {
                 var unused = answer(one);
@@ -381,12 +383,19 @@ public final class HttpMembers {
                         || e.getCause() instanceof HttpTimeoutException
                         || e.getCause() instanceof TimeoutException;
                 said = silent ? said : Optional.of(e); // it says what is wrong
+            } catch (WrongMemberException e) {
+                wrong++;
+                said = said.or(() -> Optional.of(e));
             }
         }
-        if (answers == 0) {
-            throw said.orElseGet(() ->
-                    new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(endpoints(), LOOK)));
+        if (answers > 0) {
+            return;
         }
+        var first = said.orElseGet(
+                () -> new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(endpoints(), LOOK)));
+        throw first instanceof WrongMemberException && wrong < asked.size()
+                ? new UnavailableException(first.getMessage() + "; no other member answers", first)
+                : first;
     }
 
     /**

@@ -35,6 +35,7 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
     private final Supplier<Owner> owner;
     private volatile @Nullable Consumer<byte[], byte[]> consumer;
     private volatile boolean polling;
+    private volatile boolean woken;
     private boolean owns;
     private boolean joined;
     private boolean admitted;
@@ -57,8 +58,9 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
         this.owner = owner;
     }
 
-    /** Lets a poll that is under way return; for any thread. */
+    /** Lets the poll return that is under way, or comes next; for any thread. */
     void wake() {
+        woken = true; // also if a poll is about to begin
         var polled = consumer;
         if (polling && polled != null) {
             polled.wakeup();
@@ -92,11 +94,12 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
         }
         polling = true;
         try {
-            polled.poll(timeout);
+            polled.poll(woken ? Duration.ZERO : timeout);
         } catch (WakeupException e) {
             // somebody left us word
         } finally {
             polling = false;
+            woken = false;
         }
     }
 

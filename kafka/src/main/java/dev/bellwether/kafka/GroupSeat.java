@@ -164,8 +164,8 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     @Override
     public void read(@Nullable Entry entry, ElectionState now) {
         post(() -> {
-            reading.answered();
-            if (entry != null) {
+            if (entry != null) { // else a lease ran out that was read before
+                reading.answered();
                 arbiter.writesTaken();
                 heard();
             }

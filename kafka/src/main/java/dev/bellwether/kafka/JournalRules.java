@@ -101,6 +101,7 @@ final class JournalRules {
             author = new Author(nonce, fields.text("candidate"), since, Duration.ofNanos(lease), fields.metadata());
             listed = true;
         }
+        listed |= era == 0; // compaction may have left nothing but the release of a claim that was never read
         base = Math.max(base, fields.number("base")); // of all: compaction may have taken the last of another base
     }
 

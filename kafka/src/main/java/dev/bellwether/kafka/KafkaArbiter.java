@@ -335,11 +335,18 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     @Override
     public void close() {
-        seats.forEach(GroupSeat::abandon);
-        rosters.close();
-        journal.close();
-        writer.close(CLOSE_PATIENCE);
-        admin.close(CLOSE_PATIENCE);
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
+        try {
+            seats.forEach(GroupSeat::abandon);
+            rosters.close();
+            journal.close();
+            writer.close(CLOSE_PATIENCE);
+        } finally {
+            admin.close(CLOSE_PATIENCE);
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     static UnavailableException unavailable(String message, Throwable cause) {

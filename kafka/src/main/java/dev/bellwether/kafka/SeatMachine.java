@@ -192,7 +192,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             hold.waitUntil(now() + (commit == Commit.REBALANCING ? Math.min(5_000_000, retry) : retry));
             return;
         }
-        if (!journal.isSameLog(standing.config().renewInterval().dividedBy(2))) {
+        if (!journal.isSameLog(standing.config().renewInterval().dividedBy(2)) || isOld(sent)) {
             unsure(sent);
             return;
         }
@@ -213,7 +213,12 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         });
     }
 
-    /** Nobody has told us whether it is still the log that we read, and without that nothing is claimed. */
+    /** We stood still: another may be the owner by now, and lead, whom a claim of ours would depose. */
+    private boolean isOld(Moment commitSent) {
+        return now() - commitSent.nanos() >= standing.config().renewInterval().toNanos();
+    }
+
+    /** Nobody has told us in time whether it is still the log that we read, and without that nothing is claimed. */
     private void unsure(Moment asked) {
         var since = unsureSince == null ? asked : unsureSince;
         if (isHalfALeaseAgo(since, now())) {
@@ -326,7 +331,19 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
 
     void released() {
         wanted = false;
+        giveUp();
+    }
+
+    private void giveUp() {
+        releaseUnread();
         hold.drop(now());
+    }
+
+    /** A claim that was not read yet is released behind it: nobody may be here any more to read that it came through. */
+    private void releaseUnread() {
+        if (hold.phase() == Phase.CLAIMING) {
+            release(0, false);
+        }
     }
 
     /**
@@ -335,13 +352,14 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
      */
     private void stepAside(Moment tryingSince) {
         claimant.attempted(Attempt.UNANSWERED, since(tryingSince));
-        hold.drop(now());
+        giveUp();
         group.leave();
         asideUntilNanos = now() + lease.toNanos();
     }
 
     /** The seat is no longer ours. */
     void lose(Cause cause) {
+        releaseUnread();
         hold.lose(cause, now());
     }
 
@@ -393,7 +411,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         if (hold.phase() == Phase.HOLDING) {
             claimant.asked(hold.token(), Cause.ENDED, standing.config().standDownBudget());
         } else if (hold.phase() != Phase.ENDING) {
-            hold.drop(now());
+            giveUp();
             wanted = false;
             claimant.ended();
         } else {
@@ -433,7 +451,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
             hold.abandon();
             wanted = false;
         } else if (hold.phase() != Phase.STANDING) {
-            hold.drop(now());
+            giveUp();
         }
     }
 

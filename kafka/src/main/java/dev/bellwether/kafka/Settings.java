@@ -7,6 +7,7 @@ import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.Parameter;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -106,7 +107,8 @@ record Settings(
                 throw new ElectionException(
                         "cannot override configuration \"" + name + "\": " + OURS.get(name) + "; remove it");
             }
-            client.put(name, value);
+            client.put(
+                    name, name.equals(BOOTSTRAP) && value instanceof Collection<?> brokers ? joined(brokers) : value);
         });
         if (!client.containsKey(BOOTSTRAP) || text(client, BOOTSTRAP, "").isBlank()) {
             throw new ElectionException(
@@ -132,6 +134,11 @@ record Settings(
         OWN.forEach(client::remove);
         checkClients(client);
         return new Settings(topic, create, prefix, rosterGroup, assignors, by, longest, Map.copyOf(client));
+    }
+
+    /** Kafka's clients take a list as well, and Spring Boot gives them one. */
+    private static String joined(Collection<?> brokers) {
+        return brokers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
 
     /** A client that finds a property wrong on a thread of its own has nobody to tell. */
@@ -253,7 +260,8 @@ record Settings(
 
     /** Returns, for people, what the network says of brokers that have not answered. */
     String complaints() {
-        return Endpoint.complaints(Endpoint.of(ConnectUri.parse("kafka://" + bootstrap())), LOOK);
+        var brokers = bootstrap().replaceAll("[A-Za-z_]+://", ""); // which Kafka's clients let stand before each
+        return Endpoint.complaints(Endpoint.of(ConnectUri.parse("kafka://" + brokers)), LOOK);
     }
 
     /** For the reader of the journal. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -25,12 +26,19 @@ class GroupMemberTest implements Group.Owner, JournalClient {
 
     private final List<String> told = new ArrayList<>();
     private final List<MockConsumer<byte[], byte[]>> made = new ArrayList<>();
+    private final List<Duration> polls = new ArrayList<>();
     private final GroupMember member = new GroupMember(
             new Standing("billing", "me", "me-1", CandidacyConfig.ofLease(Duration.ofSeconds(10))),
             new TopicPartition(TOPIC, 0),
             this,
             participant -> {
-                made.add(new MockConsumer<>("earliest"));
+                made.add(new MockConsumer<>("earliest") {
+                    @Override
+                    public synchronized ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
+                        polls.add(timeout);
+                        return super.poll(timeout);
+                    }
+                });
                 return made.get(made.size() - 1);
             },
             () -> this);
@@ -88,6 +96,16 @@ class GroupMemberTest implements Group.Owner, JournalClient {
         member.assigned(true, 6, 0, List.of());
         member.assigned(false, 7, 0, List.of());
         assertThat(member.membership().held()).isEqualTo(-1);
+    }
+
+    /** A consumer is made within a poll, which takes a while, and has no poll to be woken from before that. */
+    @Test
+    void whatIsLeftForUsBeforeAPollIsNotFoundAfterIt() {
+        var timeout = Duration.ofMillis(30);
+        member.wake();
+        member.poll(timeout);
+        member.poll(timeout);
+        assertThat(polls).containsExactly(Duration.ZERO, timeout);
     }
 
     @Test

@@ -123,6 +123,18 @@ class KafkaSettingsTest {
                 .hasMessageContaining("kafka://host:9092");
     }
 
+    /** As Spring Boot gives them, and as Kafka's clients take them. */
+    @Test
+    void brokersMayBeGivenAsAListAndWithAProtocolBeforeEach() {
+        for (var brokers : List.of(
+                List.of("127.0.0.1:1", "127.0.0.1:2"), (Object) "PLAINTEXT://127.0.0.1:1,PLAINTEXT://127.0.0.1:2")) {
+            var settings = Settings.of(Map.of("bootstrap.servers", brokers));
+            assertThat(settings.complaints())
+                    .contains("connection to 127.0.0.1:1 refused", "connection to 127.0.0.1:2 refused");
+            assertThat(settings.brokers()).doesNotContain("[");
+        }
+    }
+
     @Test
     void brokersThatDoNotAnswerAreUnavailable() {
         assertThatThrownBy(() ->

@@ -354,6 +354,55 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
         assertThat(told).noneMatch(line -> line.startsWith("granted"));
     }
 
+    /** Another may be the owner by now, and lead. */
+    @Test
+    void whoStoodStillBehindTheCommitDoesNotClaimBeforeTheNextOne() {
+        commitTakesMillis = 300;
+        machine.act();
+        assertThat(written).isEmpty();
+        commitTakesMillis = 0;
+        millis += CONFIG.retryInterval().toMillis();
+        machine.act();
+        assertThat(written).singleElement().extracting(Entry::what).isEqualTo(What.CLAIM);
+        assertThat(commits).isEqualTo(2);
+    }
+
+    @Test
+    void neitherDoesOneWhoWasRevokedOrHasLostThePartitionLeaveAClaimBehind() {
+        machine.act();
+        machine.revoked();
+        assertThat(written).extracting(Entry::what).containsExactly(What.CLAIM, What.RELEASE);
+        written.clear();
+        machine.act();
+        machine.lost();
+        assertThat(written).extracting(Entry::what).containsExactly(What.CLAIM, What.RELEASE);
+        machine.released();
+        assertThat(written).hasSize(2);
+        assertThat(machine.lastRelease()).isNotDone();
+    }
+
+    @Test
+    void anElectionIsListedOfWhichCompactionHasLeftNothingButThat() {
+        machine.act();
+        machine.released();
+        var fresh = new JournalRules(ELECTION, 0);
+        fresh.read(written.getLast(), offset++, Instant.EPOCH, nanos());
+        assertThat(fresh.known().listed()).isTrue();
+    }
+
+    /** Nobody of us reads it any more: without a release the seat would be vacant for a lease. */
+    @Test
+    void aClaimThatWasNotReadYetIsReleasedByOneWhoLeaves() {
+        machine.act();
+        machine.released();
+        assertThat(machine.lastRelease()).isNotDone();
+        written.forEach(entry -> rules.read(entry, offset++, Instant.EPOCH, nanos()));
+        assertThat(rules.known().state().holderAt(nanos())).isEmpty();
+        rules.read(foreign(What.CLAIM, 0), offset++, Instant.EPOCH, nanos());
+        assertThat(rules.known().state().isTakenUnder("other-1-1")).isTrue();
+        assertThat(rules.known().state().barredNanosAt(nanos(), "other-1")).isZero();
+    }
+
     // ---------------------------------------------------------------- claimant
 
     @Override

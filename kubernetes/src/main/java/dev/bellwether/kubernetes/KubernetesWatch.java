@@ -40,6 +40,8 @@ final class KubernetesWatch implements AutoCloseable {
     private static final Duration SILENCE = Duration.ofSeconds(60);
 
     private static final int GONE = 410;
+    private static final int TOO_MANY = 429;
+    private static final int LONGEST_WAIT_SECONDS = 30;
     private static final String OURS = StoredLease.KIND + " in (seat,session)";
 
     private final KubernetesClient client;
@@ -83,7 +85,10 @@ final class KubernetesWatch implements AutoCloseable {
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
-            LockSupport.parkNanos(pause.toNanos());
+            var until = System.nanoTime() + pause.toNanos();
+            for (var left = pause.toNanos(); left > 0 && !closed; left = until - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
         }
     }
 
@@ -134,11 +139,17 @@ final class KubernetesWatch implements AutoCloseable {
         var object = said.at("object");
         if (said.text("type").equals("ERROR") || said.text("kind").equals("Status")) {
             var status = said.text("kind").equals("Status") ? said : object;
-            version = ""; // what was before can be told no more, or is unknown
-            pause = status.number("code") == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
-            throw status.number("code") == GONE
+            var code = (int) status.number("code");
+            if (code == TOO_MANY) { // it goes on where it was, and not sooner than it may
+                var seconds = status.at("details").number("retryAfterSeconds");
+                pause = Duration.ofSeconds(Math.max(1, Math.min(LONGEST_WAIT_SECONDS, seconds)));
+            } else {
+                version = ""; // what was before can be told no more, or is unknown
+                pause = code == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
+            }
+            throw code == GONE
                     ? new ElectionException(status.text("message"))
-                    : client.error("watch", client.leases(""), (int) status.number("code"), status.text("message"));
+                    : client.error("watch", client.leases(""), code, status.text("message"));
         }
         refused.granted();
         pause = PAUSE;

@@ -700,6 +700,33 @@ class RightsTest {
         }
     }
 
+    /** To list all, twice a second, is what such a server needs least. */
+    @Test
+    void aWatchThatIsTooMuchForTheServerGoesOnWhereItWasAndNotSooner() throws Exception {
+        var watched = new CopyOnWriteArrayList<Long>();
+        Function<Request, Reply> answers = request -> {
+            if (!request.uri().contains("watch=true")) {
+                return usual(request);
+            }
+            watched.add(System.nanoTime());
+            return watched.size() == 1
+                    ? Reply.failure(429, "TooManyRequests", "try again later", "{\"retryAfterSeconds\":2}")
+                    : Reply.of(200, "");
+        };
+        try (var stub = new StubServer(answers);
+                var store = open(stub);
+                var watch = store.watch(KEY, found -> {})) {
+            assertThat(watch).isNotNull();
+            Eventually.eventually("it asks again", PATIENCE, () -> watched.size() > 1);
+            assertThat(watched.get(1) - watched.get(0)).isGreaterThan(TimeUnit.SECONDS.toNanos(2) - 1);
+            assertThat(stub.requests().stream()
+                            .map(Request::uri)
+                            .dropWhile(uri -> !uri.contains("watch=true"))
+                            .limit(2))
+                    .allMatch(uri -> uri.contains("watch=true"));
+        }
+    }
+
     @Test
     void theDoctorSaysWhatToDoWhereTheVersionMayNotBeRead() {
         try (var stub = new StubServer(request -> request.uri().equals("/version")

@@ -99,7 +99,7 @@ class SeatHistoriesTest {
     /** There is no record that could carry the order. The leader finds out at its next renewal. */
     @Test
     void anOrderFindsNobodyWhereTheKeyIsGone() throws Exception {
-        var uri = "bucket=ordering&ttl=PT2M";
+        var uri = "bucket=ordering";
         try (var server = NatsServers.alone();
                 var admin = Admin.of(server.port());
                 var candidates = Elections.connect(server.uri(uri));

@@ -131,6 +131,31 @@ class DurabilityTest {
         }
     }
 
+    /** What was lost is not added to revisions that are times: who comes after the next loss has only those. */
+    @Test
+    void tokensRiseWhenAllIsLostUnderACandidateAndThenOnceMoreWhenNobodyIsLeft() throws Exception {
+        try (var server = ValkeyServers.start("--appendonly", "no")) {
+            long second;
+            try (var one = Elections.connect(server.uri("?durability=accepted"));
+                    var candidacy = one.stand("twice", CONFIG)) {
+                var first = candidacy.await(PATIENCE).orElseThrow().token();
+                server.kill();
+                server.start(); // all keys are gone
+                second = Eventually.eventually(
+                                "it leads again",
+                                PATIENCE,
+                                () -> candidacy.mandate().filter(mandate -> mandate.token() > first))
+                        .token();
+            }
+            server.kill();
+            server.start();
+            try (var two = Elections.connect(server.uri("?durability=accepted"));
+                    var candidacy = two.stand("twice", CONFIG)) {
+                assertThat(candidacy.await(PATIENCE).orElseThrow().token()).isGreaterThan(second);
+            }
+        }
+    }
+
     @Test
     void whenAllKeysAreFlushedUnderALeaderAndAStandbyNobodyLeadsBesideAndTokensRise() throws Exception {
         try (var server = ValkeyServers.start();

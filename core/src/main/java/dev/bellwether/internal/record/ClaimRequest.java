@@ -71,7 +71,7 @@ final class ClaimRequest extends SeatRequest<Answer> {
         }
         if (!memory.traits().hasGrace() && memory.rules().mustBeMarked(known)) {
             var lease = memory.watchedFor(claim.lease());
-            return write(0, before.nobodys(memory.highestToken(), memory.base(before, 0), lease, stamp()));
+            return write(0, before.nobodys(memory.highestToken(), memory.baseOfMark(before, 0), lease, stamp()));
         }
         var confirmed = memory.isOurPending(known.stored(), claim) || record.kind() == Kind.VACANT;
         var kind = memory.traits().hasGrace() && !confirmed ? Kind.PENDING : Kind.HELD;

@@ -108,6 +108,6 @@ final class OrderRequest extends SeatRequest<Boolean> {
     private SeatRecord inPlaceOfUnclear(ObservedRecord known) {
         var before = known.lastReadable();
         var lease = known.record().isUnclear() || known.suspect() ? memory.watchedFor(AFTER_UNCLEAR) : Duration.ZERO;
-        return before.nobodys(memory.highestToken(), memory.base(before, known.revision()), lease, stamp());
+        return before.nobodys(memory.highestToken(), memory.baseOfMark(before, known.revision()), lease, stamp());
     }
 }

@@ -362,6 +362,11 @@ final class SeatMemory {
         return rules.base(record, highestToken, Math.max(expected, floor));
     }
 
+    /** Returns the same for a record that is nobody's. */
+    long baseOfMark(SeatRecord record, long expected) {
+        return rules.baseOfMark(record, highestToken, Math.max(expected, floor));
+    }
+
     /** Returns the token that the claimant chose, if it is above all that were seen here; else 0. */
     long chosen(Claim claim) {
         return rules.chosen(claim, highestToken);

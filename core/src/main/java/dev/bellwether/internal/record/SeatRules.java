@@ -211,9 +211,19 @@ class SeatRules {
         return claim.least() > highestToken ? claim.least() : 0;
     }
 
-    /** Returns what is added to revisions so that a record over this one has a token above all that were seen here. */
+    /** Returns what is added to revisions so that a claim over this record has a token above all that were seen here. */
     long base(SeatRecord over, long highestToken, long reached) {
         return Math.max(over.base(), highestToken - reached);
+    }
+
+    /**
+     * Returns the same for a record that is nobody's. It tells the highest token, so that anybody who claims over it
+     * finds what that takes, beyond where the revisions are by then: where they are times, nothing. Were it to say what
+     * it takes from nothing, tokens would double with each loss of all records, and fall at the first that nobody has
+     * seen.
+     */
+    long baseOfMark(SeatRecord over, long highestToken, long reached) {
+        return over.base();
     }
 
     /**

@@ -15,7 +15,10 @@ import java.util.Set;
 final class ModelStore {
     private static final StoredRecord NONE = new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT);
 
+    private static final long LONG_AGO = 1_000_000_000;
+
     private final Random random;
+    private final boolean timed;
     private final List<Version> history = new ArrayList<>(); // of what is not forgotten
     private final Set<String> forgotten = new HashSet<>();
     private StoredRecord present = NONE;
@@ -23,8 +26,10 @@ final class ModelStore {
 
     private record Version(long time, StoredRecord present, long last) {}
 
-    ModelStore(Random random) {
+    /** Its revisions are counted; or they are times, by a clock that does not go back. */
+    ModelStore(Random random, boolean timed) {
         this.random = random;
+        this.timed = timed;
         last = random.nextInt(1_000);
         history.add(new Version(0, NONE, last));
     }
@@ -40,6 +45,7 @@ final class ModelStore {
 
     private void put(SeatRecord record, long now) {
         last += 1 + (random.nextInt(4) == 0 ? random.nextInt(3) : 0); // others write to the bucket, too
+        last = timed ? Math.max(last, LONG_AGO + now / 1_000) : last;
         set(new StoredRecord(last, Instant.ofEpochMilli(now / 1_000_000), record), now);
     }
 
@@ -58,9 +64,9 @@ final class ModelStore {
         return history.get(from + random.nextInt(history.size() - from)).present;
     }
 
-    /** Returns up to which revision it has given any. */
+    /** Returns up to which revision it has given any; 0 if it does not tell. */
     long given() {
-        return last;
+        return timed ? 0 : last;
     }
 
     /** The store drops the key, without a marker. */
@@ -71,6 +77,11 @@ final class ModelStore {
     /** An operator deletes the key, or writes something else there. */
     void overwrite(SeatRecord.Kind kind, long now) {
         put(SeatRecord.bare(kind, "?"), now);
+    }
+
+    /** All is lost. */
+    void loseAll() {
+        rollBack(-1);
     }
 
     /** All is as it was then. */

@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What is found: two leaders in true time, a token that does not rise, an order that hits more than it was for, and
  * nobody leading when nothing is wrong any more. Two leaders are excused as long as one of them goes by a write that
- * the store acknowledged and forgot, or by a proof from before it was copied: no protocol helps there.
+ * the store acknowledged and forgot, or by a proof from before it was copied: no protocol helps there. What a store
+ * forgot excuses a token, too, unless its revisions are times.
  */
 final class SeatSimulation {
     private static final long MILLI = 1_000_000;
@@ -57,6 +58,7 @@ final class SeatSimulation {
 
     private final Setting setting;
     private final Random random;
+    private final Random fate; // of stores whose revisions are times
     private final ModelStore store;
     private final PriorityQueue<Event> agenda =
             new PriorityQueue<>(Comparator.comparingLong(Event::time).thenComparingLong(Event::number));
@@ -64,6 +66,7 @@ final class SeatSimulation {
     private final List<ForeignCandidate> others = new ArrayList<>();
     private final RecordTraits traits;
     private final boolean vanishes;
+    private final boolean timed;
     private final boolean deletes;
     private final boolean forgets;
     private final boolean copies;
@@ -87,8 +90,10 @@ final class SeatSimulation {
     SeatSimulation(long seed, Setting setting) {
         this.setting = setting;
         random = new Random(seed * 0x9E3779B97F4A7C15L + 1);
-        store = new ModelStore(new Random(seed));
+        fate = new Random(~seed);
         vanishes = random.nextInt(3) == 0 && !setting.beside;
+        timed = vanishes && fate.nextInt(3) == 0;
+        store = new ModelStore(new Random(seed), timed);
         deletes = random.nextInt(3) == 0 && !setting.beside;
         forgets = random.nextInt(2) == 0 && !setting.beside;
         copies = random.nextInt(3) == 0 && !setting.beside;
@@ -332,9 +337,12 @@ final class SeatSimulation {
                 }
             }
             case 9 -> {
-                if (forgets && random.nextInt(3) == 0) {
+                if (timed) {
+                    loseAll();
+                } else if (forgets && random.nextInt(3) == 0) {
                     connection++;
                     fell = true;
+                    tokens.clear(); // nobody need know of those that are lost
                     store.rollBack(now - between(0, 8_000));
                     processes.forEach(Member::checkProof);
                 }
@@ -345,6 +353,21 @@ final class SeatSimulation {
                 }
             }
             default -> {}
+        }
+    }
+
+    /** And those who use it may be started again at the same time: then nobody knows what was. */
+    private void loseAll() {
+        connection++;
+        fell = true;
+        store.loseAll();
+        processes.forEach(Member::checkProof);
+        if (fate.nextBoolean()) {
+            operator.memory = new SeatMemory(ELECTION, traits, setting.rules);
+            processes.stream().filter(process -> process.alive).toList().forEach(process -> {
+                process.crash();
+                start(process.place, between(10, 6_000));
+            });
         }
     }
 
@@ -697,7 +720,9 @@ final class SeatSimulation {
             terms++;
             var nonce = claim == null ? "" : claim.nonce();
             var first = grants.add(nonce);
-            if (!fell && first && copiedAt == Long.MIN_VALUE && leads()) {
+            // times are above all that was lost; and what is there hands on what is added to counts
+            var counts = !fell || (!excused && (timed || !(vanishes || deletes)));
+            if (counts && first && copiedAt == Long.MIN_VALUE && leads()) {
                 if (tokens.stream().anyMatch(other -> other >= token)) {
                     violation = "token " + token + " after "
                             + tokens.stream().max(Long::compare).orElse(0L);

@@ -172,6 +172,31 @@ class SeatSimulationTest {
     }
 
     @Test
+    void aTokenRisesAlsoWhenNobodyIsLeftWhoHasSeenTheLast() {
+        caught("a mark over nothing says what the highest token is beyond nothing", new SeatRules() {
+            @Override
+            long baseOfMark(SeatRecord over, long highestToken, long reached) {
+                return base(over, highestToken, reached);
+            }
+        });
+    }
+
+    /** Where revisions are times, they are above all that was lost: else tokens would double with each loss. */
+    @Test
+    void nothingIsAddedWhereRevisionsHaveGrownBeyondWhatWasLost() {
+        var memory = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
+        var lost = SeatRecord.ABSENT.nobodys(900, 0, Duration.ZERO, "a");
+        memory.note(new StoredRecord(950, Instant.EPOCH, lost), 0);
+        memory.noteFall(new StoredRecord(0, Instant.EPOCH, SeatRecord.ABSENT), 0, 1);
+        var mark = lost.nobodys(memory.highestToken(), memory.baseOfMark(lost, 0), Duration.ZERO, "b");
+        memory.note(new StoredRecord(960, Instant.EPOCH, mark), 2);
+        assertThat(memory.base(mark, 960)).isZero();
+        var newcomer = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
+        newcomer.note(new StoredRecord(960, Instant.EPOCH, mark), 3);
+        assertThat(newcomer.base(mark, 960)).isZero();
+    }
+
+    @Test
     void aVacantSeatThatWasReadDoesNotSayThatTheNextGrantIsOver() {
         var memory = new SeatMemory("e", RecordTraits.PLAIN, SeatRules.TRUE);
         var claim = new Claim("e", "ann", "n-1", Duration.ofSeconds(9), Duration.ofSeconds(9), 0, Map.of());

@@ -148,9 +148,7 @@ final class FaultActions implements AutoCloseable {
         return new Undo() {
             @Override
             public void run() {
-                if (isReady()) {
-                    done.join(); // tells if it failed
-                } else {
+                if (!done.isDone() || done.isCompletedExceptionally()) {
                     faults.add("no server has hurt its records, though it was asked again and again");
                 }
             }

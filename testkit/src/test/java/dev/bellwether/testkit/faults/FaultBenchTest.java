@@ -15,6 +15,9 @@ import org.junit.jupiter.api.Test;
 /** What a bench asks of itself, shown by a candidate that needs no server, since it stands alone. */
 class FaultBenchTest {
     private static final Duration LEASE = Duration.ofMillis(300);
+    /** In half of it a first order must be answered. */
+    private static final Duration LONGER = Duration.ofSeconds(2);
+
     private static final Duration TIME = Duration.ofSeconds(1);
 
     /** It leads as long as its process runs, under a token that rises from process to process. */
@@ -291,11 +294,11 @@ class FaultBenchTest {
 
     @Test
     void ordersThatNeverFindAnybodyAreFound() {
-        var setting = Setting.of("not-found", LEASE).with(OneOnly.class);
+        var setting = Setting.of("not-found", LONGER).with(OneOnly.class);
         try (var bench = new FaultBench(new Rooms(2), setting)) {
             bench.startAll(); // in no election that the operator can see
-            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 1, LEASE);
-            Eventually.throughout("orders are given", LEASE.multipliedBy(4), () -> true);
+            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 1, LONGER);
+            Eventually.throughout("orders are given", LONGER.multipliedBy(4), () -> true);
             orders.run();
             assertThat(bench.end().faults())
                     .singleElement()
@@ -306,11 +309,11 @@ class FaultBenchTest {
 
     @Test
     void ordersThatNeverFindTheLeaderWhoIsDeadAreFound() {
-        var setting = Setting.of("dead-not-found", LEASE).with(OneOnly.class);
+        var setting = Setting.of("dead-not-found", LONGER).with(OneOnly.class);
         try (var bench = new FaultBench(new Rooms(2), setting)) {
             bench.startAll();
-            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 0, LEASE);
-            Eventually.throughout("orders are given", LEASE.multipliedBy(4), () -> true);
+            var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 0, LONGER);
+            Eventually.throughout("orders are given", LONGER.multipliedBy(4), () -> true);
             orders.run();
             assertThat(bench.end().faults())
                     .anySatisfy(fault -> assertThat(fault).contains("orders to stand down found nobody there"))
