@@ -265,7 +265,7 @@ public final class LoopElections implements Elections {
     private RosterCarrier carrier() {
         return carrier.get()
                 .orElseThrow(() -> new ElectionException(arbiter.describe()
-                        + " carries no rosters: use kafka:, or memory: within one process, or stand"
+                        + " carries no rosters: use kafka: without by=log, or memory: within one process, or stand"
                         + " for an election per role"));
     }
 

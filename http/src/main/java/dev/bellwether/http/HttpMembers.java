@@ -326,7 +326,8 @@ public final class HttpMembers {
         var who = uri + ": " + name(member);
         if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
             return new WrongMemberException(
-                    who + " and we do not agree on TLS: check tls, certificates, truststore and keystore (it said: "
+                    who
+                            + " and we do not agree on TLS: check whether it speaks TLS, and the certificates of both (it said: "
                             + uri.redact(String.valueOf(cause.getMessage())) + ")",
                     cause);
         }
@@ -340,7 +341,8 @@ public final class HttpMembers {
                 ? " did not answer " + what + " within " + Durations.show(time.left())
                 : cause instanceof ConnectException
                         ? " takes no connection"
-                        : " broke the connection at " + what + " (does it want TLS? then write tls=true): " + cause;
+                        : " broke the connection at " + what
+                                + " (does it want TLS? then write tls=true, or https:// before its address): " + cause;
         return new UnavailableException(who + why, cause);
     }
 

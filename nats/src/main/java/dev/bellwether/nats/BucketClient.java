@@ -139,6 +139,11 @@ final class BucketClient implements AutoCloseable {
         return rights.missing(apiPrefix + request);
     }
 
+    /** Has this run each time that we may not have the server go on sending what is watched. */
+    void onStalled(Runnable watch) {
+        rights.onStalled(watch);
+    }
+
     /** Takes it that such rights may have been granted since. */
     void forgetMissingRight(String request) {
         rights.forget(apiPrefix + request);

@@ -1,11 +1,13 @@
 package dev.bellwether.nats;
 
 import dev.bellwether.AccessRefusedException;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Pattern;
 
 /**
@@ -18,13 +20,22 @@ final class PermissionErrors {
     private static final Pattern VIOLATION = Pattern.compile(
             "permissions violation for (publish|subscription) to \"([^\"]*)\"", Pattern.CASE_INSENSITIVE);
 
+    /** Where the server is told that it may go on sending what is watched. */
+    private static final String FLOW = "$JS.FC.";
+
     private static final int MANY = 1_000;
 
     /** When the server said last that we may not publish to a subject. It may be granted since. */
     private final Map<String, Long> denied = new ConcurrentHashMap<>();
 
     private final Set<Asked> waiting = ConcurrentHashMap.newKeySet();
+    private final List<Runnable> stalled = new CopyOnWriteArrayList<>();
     private volatile Optional<String> deaf = Optional.empty();
+
+    /** Has this run each time that we may not have the server go on sending what is watched. */
+    void onStalled(Runnable watch) {
+        stalled.add(watch);
+    }
 
     /** Takes note of what the server said, if it is of rights; returns whether it was. */
     boolean heard(String said) {
@@ -33,7 +44,9 @@ final class PermissionErrors {
             return false;
         }
         var subject = found.group(2);
-        if (found.group(1).equalsIgnoreCase("publish")) {
+        if (subject.startsWith(FLOW)) {
+            stalled.forEach(Runnable::run);
+        } else if (found.group(1).equalsIgnoreCase("publish")) {
             if (denied.size() < MANY) {
                 denied.put(subject, System.nanoTime());
             }

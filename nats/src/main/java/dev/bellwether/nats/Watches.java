@@ -66,6 +66,7 @@ final class Watches implements AutoCloseable {
     private boolean many; // confined to the thread
     private @Nullable Dispatcher dispatcher; // confined to the thread
     private volatile boolean closed;
+    private volatile boolean toldStalled;
 
     /** Watches keys, those of all elections by this pattern. */
     Watches(BucketClient client, String pattern, ScheduledExecutorService thread, Consumer<StoredMessage> heard) {
@@ -75,6 +76,20 @@ final class Watches implements AutoCloseable {
         this.thread = thread;
         this.heard = heard;
         client.connection().addConnectionListener(listener);
+        client.onStalled(this::stalled);
+    }
+
+    /** One that is begun again is told what stands there now, and so much of what follows. */
+    private void stalled() {
+        if (!toldStalled) {
+            toldStalled = true;
+            log.warn(
+                    "{} may not publish to $JS.FC.{}.>: after some megabytes that are watched, the watch has to begin"
+                            + " again; grant that right",
+                    client,
+                    client.stream());
+        }
+        renew();
     }
 
     void add(String key) {

@@ -23,6 +23,8 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What a store that forgets, drops or is written to by hand does to an election, on a real server. The same is drawn by
@@ -239,6 +241,43 @@ class SeatHistoriesTest {
         } finally {
             threads.shutdownNow();
         }
+    }
+
+    /** The server sends a megabyte or two, and then waits for a word that needs a right of its own. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", ", \"$JS.FC.KV_histories.>\""})
+    void whatIsWatchedIsHeardForLongWithAndWithoutTheRightToSaySo(String more) throws Exception {
+        var rights = "\"$JS.API.STREAM.INFO.KV_histories\", \"$JS.API.STREAM.MSG.GET.KV_histories\","
+                + " \"$JS.API.CONSUMER.CREATE.KV_histories.>\", \"$KV.histories.>\"" + more;
+        var users =
+                "authorization { users: [ { user: admin, password: admin }, { user: app, password: app, permissions:"
+                        + " { publish: { allow: [ " + rights + " ] }, subscribe: { allow: [ \"_INBOX.>\" ] } } } ] }";
+        try (var server = NatsServers.alone(users);
+                var admin = Admin.of(BucketClient.ourOptions()
+                        .server("nats://admin:admin@127.0.0.1:" + server.port())
+                        .build())) {
+            Elections.connect("nats://admin:admin@127.0.0.1:" + server.port() + "?" + BUCKET)
+                    .close(); // the bucket is the administrator's to make
+            try (var elections = Elections.connect("nats://app:app@127.0.0.1:" + server.port() + "?" + BUCKET);
+                    var watch = elections.election(election).watch(who -> {})) {
+                assertThat(watch).isNotNull();
+                Eventually.eventually("it is watched", PATIENCE, () -> consumers(admin) == 1);
+                var bucket = admin.ask(connection -> connection.keyValue("histories"));
+                for (var i = 0; i < 800; i++) {
+                    bucket.put(election, new byte[10_000]);
+                }
+                Eventually.eventually("all is heard", PATIENCE, () -> isUpToDate(admin));
+            }
+        }
+    }
+
+    private static boolean isUpToDate(Admin admin) {
+        return admin.ask(connection -> {
+            var management = connection.jetStreamManagement();
+            var last = management.getStreamInfo("KV_histories").getStreamState().getLastSequence();
+            return management.getConsumers("KV_histories").stream()
+                    .anyMatch(consumer -> consumer.getDelivered().getStreamSequence() >= last);
+        });
     }
 
     private static boolean isWatched(Admin admin) {
