@@ -40,6 +40,35 @@ final class Admin implements AutoCloseable {
         return connection;
     }
 
+    /** Writes more to this key than a server sends before it waits for a word. */
+    void overwrite(String bucket, String key) {
+        ask(connection -> {
+            var keys = connection.keyValue(bucket);
+            for (var i = 0; i < 800; i++) {
+                keys.put(key, new byte[10_000]);
+            }
+            return true;
+        });
+    }
+
+    /** Returns whether this key of a stream is watched. */
+    boolean isWatched(String stream, String key) {
+        return ask(connection -> connection.jetStreamManagement().getConsumers(stream).stream()
+                .anyMatch(consumer -> String.valueOf(
+                                consumer.getConsumerConfiguration().getFilterSubject())
+                        .endsWith('.' + key)));
+    }
+
+    /** Returns whether a consumer of this stream has been told all that was written. */
+    boolean isAllTold(String stream) {
+        return ask(connection -> {
+            var management = connection.jetStreamManagement();
+            var last = management.getStreamInfo(stream).getStreamState().getLastSequence();
+            return management.getConsumers(stream).stream()
+                    .anyMatch(consumer -> consumer.getDelivered().getStreamSequence() >= last);
+        });
+    }
+
     /** What is asked of JetStream. */
     interface Question<T> {
         @Nullable

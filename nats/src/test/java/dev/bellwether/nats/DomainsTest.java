@@ -54,6 +54,7 @@ class DomainsTest {
                     exports: [
                       { service: "$JS.API.>", response_type: stream }
                       { service: "$KV.shared.>" }
+                      { service: "$JS.FC.>" }
                       { stream: "_INBOX.>" }
                     ]
                   }
@@ -62,6 +63,7 @@ class DomainsTest {
                     imports: [
                       { service: { account: HUB, subject: "$JS.API.>" }, to: "hub.API.>" }
                       { service: { account: HUB, subject: "$KV.shared.>" }, to: "hub.API.$KV.shared.>" }
+                      { service: { account: HUB, subject: "$JS.FC.>" } }
                       { stream: { account: HUB, subject: "_INBOX.>" } }
                     ]
                   }
@@ -71,6 +73,19 @@ class DomainsTest {
             var app = "nats://app:app@127.0.0.1:" + server.port() + "?bucket=shared&prefix=hub.API";
             handsOver(hub, app);
             handsOver(app, hub);
+            hearsForLong(server, app);
+        }
+    }
+
+    private static void hearsForLong(NatsServer server, String uri) {
+        var hub = BucketClient.ourOptions().server("nats://hub:hub@127.0.0.1:" + server.port());
+        try (var admin = Admin.of(hub.build());
+                var elections = Elections.connect(uri);
+                var watch = elections.election("overwritten").watch(who -> {})) {
+            assertThat(watch).isNotNull();
+            Eventually.eventually("it is watched", PATIENCE, () -> admin.isWatched("KV_shared", "overwritten"));
+            admin.overwrite("shared", "overwritten");
+            Eventually.eventually("all is heard", PATIENCE, () -> admin.isAllTold("KV_shared"));
         }
     }
 
