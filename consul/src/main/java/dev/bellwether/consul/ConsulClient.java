@@ -7,7 +7,6 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.http.RequestTime;
-import dev.bellwether.http.WrongMemberException;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
@@ -171,7 +170,7 @@ final class ConsulClient {
                 + settings.uri().redact(said).lines().findFirst().orElse("nothing") + ")";
         return members.isUnderstood()
                 ? new UnavailableException(what)
-                : new WrongMemberException(what + ". Check the port, and tls=true", null);
+                : HttpMembers.wrong(what + ". Check the port, and tls=true", null);
     }
 
     /** Shows no secret. */

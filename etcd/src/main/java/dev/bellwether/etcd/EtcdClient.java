@@ -8,7 +8,6 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.http.RequestTime;
-import dev.bellwether.http.WrongMemberException;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -306,7 +305,7 @@ final class EtcdClient {
                 + settings.uri().redact(said.strip()).lines().findFirst().orElse("nothing") + ")";
         return members.isUnderstood() || isPassing(status)
                 ? new UnavailableException(what)
-                : new WrongMemberException(
+                : HttpMembers.wrong(
                         what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its gateway on"
                                 + " (--enable-grpc-gateway)",
                         null);

@@ -325,10 +325,9 @@ public final class HttpMembers {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         var who = uri + ": " + name(member);
         if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
-            return new WrongMemberException(
-                    who
-                            + " and we do not agree on TLS: check whether it speaks TLS, and the certificates of both (it said: "
-                            + uri.redact(String.valueOf(cause.getMessage())) + ")",
+            return wrong(
+                    who + " and we do not agree on TLS: check whether it speaks TLS, and the certificates of both (it"
+                            + " said: " + uri.redact(String.valueOf(cause.getMessage())) + ")",
                     cause);
         }
         if (!time.tells() && isTimeout(cause)) {
@@ -344,6 +343,24 @@ public final class HttpMembers {
                         : " broke the connection at " + what
                                 + " (does it want TLS? then write tls=true, or https:// before its address): " + cause;
         return new UnavailableException(who + why, cause);
+    }
+
+    /** What answers at the address of a member is none, or does not agree with us on TLS; other members may be well. */
+    private static final class WrongMemberException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        private WrongMemberException(@Nullable Throwable cause) {
+            super(cause);
+        }
+    }
+
+    /** Returns the error that says what answers at the address of a member, and what would be right. */
+    public static ElectionException wrong(String message, @Nullable Throwable cause) {
+        return new ElectionException(message, new WrongMemberException(cause));
+    }
+
+    private static boolean isOfWrongMember(ElectionException error) {
+        return error.getCause() instanceof WrongMemberException;
     }
 
     private static boolean isTimeout(@Nullable Throwable error) {
@@ -385,7 +402,10 @@ public final class HttpMembers {
                         || e.getCause() instanceof HttpTimeoutException
                         || e.getCause() instanceof TimeoutException;
                 said = silent ? said : Optional.of(e); // it says what is wrong
-            } catch (WrongMemberException e) {
+            } catch (ElectionException e) {
+                if (!isOfWrongMember(e)) {
+                    throw e;
+                }
                 wrong++;
                 said = said.or(() -> Optional.of(e));
             }
@@ -395,7 +415,7 @@ public final class HttpMembers {
         }
         var first = said.orElseGet(
                 () -> new UnavailableException("cannot reach " + uri + ": " + Endpoint.complaints(endpoints(), LOOK)));
-        throw first instanceof WrongMemberException && wrong < asked.size()
+        throw isOfWrongMember(first) && wrong < asked.size()
                 ? new UnavailableException(first.getMessage() + "; no other member answers", first)
                 : first;
     }

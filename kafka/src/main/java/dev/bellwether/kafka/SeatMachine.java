@@ -213,7 +213,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         });
     }
 
-    /** We stood still: another may be the owner by now, and lead, whom a claim of ours would depose. */
+    /** We stood still: another may be the owner by now, and lead; a claim of ours would depose it. */
     private boolean isOld(Moment commitSent) {
         return now() - commitSent.nanos() >= standing.config().renewInterval().toNanos();
     }
@@ -339,7 +339,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         hold.drop(now());
     }
 
-    /** A claim that was not read yet is released behind it: nobody may be here any more to read that it came through. */
+    /** A claim that was not read yet is released behind it: we may be gone when it is. */
     private void releaseUnread() {
         if (hold.phase() == Phase.CLAIMING) {
             release(0, false);

@@ -211,7 +211,7 @@ class SeatRules {
         return claim.least() > highestToken ? claim.least() : 0;
     }
 
-    /** Returns what is added to revisions so that a claim over this record has a token above all that were seen here. */
+    /** Returns what is added to revisions so that a claim over this record has a token above all that are known. */
     long base(SeatRecord over, long highestToken, long reached) {
         return Math.max(over.base(), highestToken - reached);
     }
