@@ -28,8 +28,6 @@ final class ConsulClient {
     private static final int NOT_FOUND = 404;
     private static final int CONFLICT = 409;
     private static final int TOO_LARGE = 413;
-    private static final int TOO_MANY = 429;
-    private static final int FAILED = 500;
     private static final String INDEX = "X-Consul-Index";
 
     private final ConsulSettings settings;
@@ -145,7 +143,7 @@ final class ConsulClient {
         if (said.contains("No path to datacenter") && !members.isUnderstood()) {
             throw new ElectionException(refusal(member, path, said) + ". Correct dc=");
         }
-        if (status >= FAILED || status == TOO_MANY) { // no leader, no way to it, too many requests or connections
+        if (HttpMembers.passes(status)) { // no leader, no way to it, too many requests or connections
             throw new UnavailableException(refusal(member, path, said));
         }
         throw stranger(member, status + " " + said);

@@ -29,6 +29,11 @@ public final class RefusedWatch {
                 e.getMessage());
     }
 
+    /** Returns whether it was refused last. */
+    public boolean isRefused() {
+        return told;
+    }
+
     /** It was not refused. */
     public void granted() {
         if (told) {

@@ -38,8 +38,6 @@ final class EtcdClient {
             List.of("invalid auth token", "auth store is old", "revision in header is old");
 
     private static final int OK = 200;
-    private static final int TOO_MANY = 429;
-    private static final int FAILED = 500;
 
     private final EtcdSettings settings;
     private final HttpMembers members;
@@ -125,7 +123,7 @@ final class EtcdClient {
                     var status = response.statusCode();
                     try {
                         var said = Json.parse(response.body());
-                        if (isPassing(status) && said.text("code").isEmpty()) {
+                        if (HttpMembers.passes(status) && said.text("code").isEmpty()) {
                             throw stranger(member, status, response.body());
                         }
                         return said;
@@ -294,16 +292,12 @@ final class EtcdClient {
         return said.text("code").isEmpty() ? stranger(member, OK, said.toString()) : new UnavailableException(what);
     }
 
-    private static boolean isPassing(int status) {
-        return status >= FAILED || status == TOO_MANY;
-    }
-
     /** At the beginning a wrong address; later, or if it says so, something on the way that passes. */
     private RuntimeException stranger(int member, int status, String said) {
         var what = settings + ": " + members.name(member) + " does not answer as etcd's JSON gateway does (it said:"
                 + " " + (status == OK ? "" : status + " ")
                 + settings.uri().redact(said.strip()).lines().findFirst().orElse("nothing") + ")";
-        return members.isUnderstood() || isPassing(status)
+        return members.isUnderstood() || HttpMembers.passes(status)
                 ? new UnavailableException(what)
                 : HttpMembers.wrong(
                         what + ". Check the port, and tls=true; etcd must be 3.4 or newer, with its gateway on"

@@ -43,7 +43,6 @@ final class EtcdWatch implements AutoCloseable {
     private volatile Stream<String> ended = lines; // by us
     private long next; // from which revision on; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
-    private boolean denied; // when it was last heard; the thread's
 
     /** Watches keys within a range: the two fields of a request that name one. */
     EtcdWatch(EtcdClient client, String range) {
@@ -130,10 +129,9 @@ final class EtcdWatch implements AutoCloseable {
             }
         }
         if (line.contains("permission denied")) {
-            if (!denied) {
+            if (!refused.isRefused()) {
                 client.forgetToken(); // old servers say that of one that is over
             }
-            denied = true;
             throw new AccessRefusedException(line);
         }
         if (result.flag("canceled") || isRefused) {
@@ -143,7 +141,6 @@ final class EtcdWatch implements AutoCloseable {
             }
             end(lines);
         } else {
-            denied = false;
             refused.granted();
         }
     }

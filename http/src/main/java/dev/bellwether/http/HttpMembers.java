@@ -52,6 +52,8 @@ public final class HttpMembers {
     /** Each has a connection of its own. */
     private static final int MOST_UNDER_WAY = 64;
 
+    private static final int TOO_MANY = 429;
+    private static final int FAILED = 500;
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
     private static final String FAILED_LOOK_UPS = "networkaddress.cache.negative.ttl";
     private static final String NO_TIME = "0";
@@ -352,6 +354,11 @@ public final class HttpMembers {
         private WrongMemberException(@Nullable Throwable cause) {
             super(cause);
         }
+    }
+
+    /** Returns whether a status says that another time, or another member, will do. */
+    public static boolean passes(int status) {
+        return status >= FAILED || status == TOO_MANY;
     }
 
     /** Returns the error that says what answers at the address of a member, and what would be right. */
