@@ -53,6 +53,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,6 +62,7 @@ import org.slf4j.LoggerFactory;
 public final class LoopElections implements Elections {
     private static final Logger log = LoggerFactory.getLogger(Elections.class);
     private static final long SWEEP_NANOS = 500_000_000L;
+    private static final long LOOK_MILLIS = 20;
     /** A year: beyond it sums of nanoseconds overflow before long. */
     private static final long LONGEST_KEPT_NANOS = TimeUnit.DAYS.toNanos(366);
 
@@ -143,7 +145,7 @@ public final class LoopElections implements Elections {
 
     @Override
     public Candidacy stand(String election, CandidacyConfig config) {
-        return stand(election, config, metrics, () -> {}, () -> true, () -> {});
+        return stand(election, config, metrics, () -> {}, Optional.empty(), () -> {});
     }
 
     private Candidacy stand(
@@ -151,7 +153,7 @@ public final class LoopElections implements Elections {
             CandidacyConfig asked,
             Metrics told,
             Runnable onInterrupt,
-            BooleanSupplier mayOverrun,
+            Optional<BooleanSupplier> worksElsewhere,
             Runnable onEnd) {
         requireOpen();
         Names.election(election);
@@ -173,7 +175,7 @@ public final class LoopElections implements Elections {
                 config.pauseBound(),
                 outages,
                 onInterrupt,
-                mayOverrun,
+                worksElsewhere,
                 ended -> {
                     candidacies.remove(key, ended);
                     kept.remove(ended);
@@ -356,6 +358,7 @@ public final class LoopElections implements Elections {
     }
 
     private void letGo() {
+        endMandates();
         try {
             arbiter.close();
         } catch (RuntimeException | Error e) { // a client whose class loader has ended throws errors
@@ -370,6 +373,38 @@ public final class LoopElections implements Elections {
             abandoned = true;
             closeLoop();
         });
+    }
+
+    /**
+     * Where a seat passes with the connection, nobody may lead here when that is closed: mandates end before. While the
+     * loop is held up, each runs out by itself.
+     */
+    private void endMandates() {
+        var ended = new CountDownLatch(1);
+        loop.execute(() -> {
+            candidacies.values().forEach(LoopCandidacy::endNow);
+            rosters.values().forEach(LoopRoster::endNow);
+            ended.countDown();
+        });
+        var overNanos = System.nanoTime() + longestLease().toNanos(); // by a clock that runs whatever the loop's does
+        try {
+            while (leads() && System.nanoTime() - overNanos < 0 && !ended.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {}
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // nobody interrupts a thread of ours, but to end the process
+        }
+    }
+
+    private Duration longestLease() {
+        return Stream.concat(
+                        candidacies.values().stream().map(LoopCandidacy::lease),
+                        rosters.values().stream().map(LoopRoster::lease))
+                .max(Comparator.naturalOrder())
+                .orElse(Duration.ZERO);
+    }
+
+    private boolean leads() {
+        return candidacies.values().stream().anyMatch(LoopCandidacy::isLeader)
+                || rosters.values().stream().anyMatch(roster -> !roster.roles().isEmpty());
     }
 
     @Override
@@ -456,9 +491,10 @@ public final class LoopElections implements Elections {
                 String election,
                 CandidacyConfig config,
                 Runnable onInterrupt,
-                BooleanSupplier mayOverrun,
+                BooleanSupplier works,
                 Runnable onEnd) {
-            return LoopElections.this.stand(election, config, new LockMetrics(metrics), onInterrupt, mayOverrun, onEnd);
+            return LoopElections.this.stand(
+                    election, config, new LockMetrics(metrics), onInterrupt, Optional.of(works), onEnd);
         }
 
         @Override

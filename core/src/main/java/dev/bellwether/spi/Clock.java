@@ -7,6 +7,8 @@ package dev.bellwether.spi;
  * suspension, by a jump against the other; it decides nothing else.
  */
 public interface Clock {
+    /** So often both are read, at most, to have them as of one time. */
+    int MOST_READINGS = 3;
 
     /** Returns the monotonic clock, to be compared by subtraction only. */
     long nanos();
@@ -15,12 +17,20 @@ public interface Clock {
     long wallMillis();
 
     /**
-     * Reads both, the wall clock first: if we are held up between the two readings, the wall clock's deadline comes out
-     * early rather than late.
+     * Reads both, as of one time: if we are held up between the two readings, again, since that would look as if one of
+     * them had been set. If we are held up each time, the wall clock's reading is the older one, so that its deadline
+     * comes out early rather than late.
      */
     default Moment now() {
-        var wallMillis = wallMillis();
-        return new Moment(nanos(), wallMillis);
+        var before = wallMillis();
+        for (var readings = 1; ; readings++) {
+            var nanos = nanos();
+            var after = wallMillis();
+            if (Math.abs(after - before) <= 1 || readings == MOST_READINGS) {
+                return new Moment(nanos, before);
+            }
+            before = after;
+        }
     }
 
     /** Returns the clocks of this process. */

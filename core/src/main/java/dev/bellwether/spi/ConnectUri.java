@@ -88,6 +88,8 @@ public final class ConnectUri {
     private final Optional<String> userInfo;
     private final long ats;
     private final Map<String, String> parameters;
+    private final String forDriver;
+    private final Map<String, String> filled = new LinkedHashMap<>();
     private final List<String> secrets;
 
     private ConnectUri(String scheme, String text) {
@@ -112,6 +114,22 @@ public final class ConnectUri {
         path = hasHosts ? expand(raw.substring(hostsEnd), secrets) : "";
         userInfo = at < 2 ? Optional.empty() : Optional.of(userInfo(raw.substring(2, at), plain.substring(2, at)));
         parameters = query < 0 ? Map.of() : parametersOf(text.substring(query + 1));
+        forDriver = query < 0
+                ? expanded
+                : expand(text.substring(0, query), secrets) + withoutFilled(text.substring(query + 1));
+    }
+
+    private String withoutFilled(String query) {
+        var rest = new StringJoiner("&", "?", "").setEmptyValue("");
+        for (var pair : query.split("&", -1)) {
+            if (PLACEHOLDER.matcher(pair).find()) {
+                var name = decode(pair.substring(0, pair.indexOf('=')));
+                filled.put(name, parameters.getOrDefault(name, ""));
+            } else {
+                rest.add(pair);
+            }
+        }
+        return rest.toString();
     }
 
     /**
@@ -197,11 +215,25 @@ public final class ConnectUri {
     }
 
     /**
-     * Returns the whole URI with placeholders filled in as they are, secrets and all: for a driver, never for a
-     * message. A secret with characters that mean something in a URI is better handed over by {@link #parameter}.
+     * Returns the whole URI with placeholders filled in as they are, secrets and all: never for a message. A secret with
+     * characters that mean something in a URI is better handed over by {@link #parameter}; to a driver, by {@link
+     * #filled}.
      */
     public String expanded() {
         return expanded;
+    }
+
+    /**
+     * Returns the URI for a driver, secrets and all, but without the parameters that are {@link #filled}: a driver takes
+     * apart what stands in a URL, and decodes it.
+     */
+    public String forDriver() {
+        return forDriver;
+    }
+
+    /** Returns the parameters in which placeholders were filled in, as they are. */
+    public Map<String, String> filled() {
+        return Collections.unmodifiableMap(filled);
     }
 
     /** Returns what stands between the scheme's colon and the question mark, secrets and all. */

@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -43,6 +44,41 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LoopElectionsTest {
     private static final Duration LONG = Duration.ofSeconds(20);
     private final String uri = "memory:" + UUID.randomUUID();
+
+    /** Where a session is closed, its seat is free: nobody may lead here then, though we cannot be told to end. */
+    @Test
+    void whileTheLoopIsHeldUpTheConnectionIsNotClosedBeforeMandatesHaveRunOut() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var goesOn = new CountDownLatch(1);
+        var blocks = new AtomicBoolean();
+        var blocked = new CountDownLatch(1);
+        var metrics = new Metrics() {
+            @Override
+            public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                if (blocks.get()) {
+                    blocked.countDown();
+                    awaitUninterruptibly(goesOn);
+                }
+            }
+        };
+        var elections =
+                Elections.over(wire, ElectionsConfig.builder().metrics(metrics).build());
+        var candidacy = elections.stand(
+                "billing",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(3))
+                        .renewInterval(Duration.ofMillis(200))
+                        .standDownBudget(Duration.ofMillis(200))
+                        .build());
+        assertThat(candidacy.await(Duration.ofSeconds(30))).isPresent();
+        var led = new CopyOnWriteArrayList<Boolean>();
+        wire.onClose = () -> led.add(candidacy.isLeader());
+        blocks.set(true);
+        assertThat(blocked.await(30, TimeUnit.SECONDS)).isTrue();
+        elections.close();
+        goesOn.countDown();
+        assertThat(led).containsExactly(false);
+    }
 
     @Test
     void oneLoopThreadDrivesAnyNumberOfCandidacies() {

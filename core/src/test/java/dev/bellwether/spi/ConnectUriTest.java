@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -152,6 +153,16 @@ class ConnectUriTest {
         assertThat(uri.parameter("password")).contains("s3cr3t&?");
         assertThat(uri.toString()).doesNotContain("s3cr3t").contains("${file:");
         assertThat(uri.redact("login with s3cr3t&? failed")).isEqualTo("login with *** failed");
+    }
+
+    /** A driver would cut it at an ampersand, and decode it. */
+    @Test
+    void aDriverIsHandedWhatWasFilledInBesideItsUrl(@TempDir Path folder) throws Exception {
+        var file = Files.writeString(folder.resolve("pw"), "a%zz+b&c=\n");
+        var uri = ConnectUri.parse("jdbc:postgresql://db/app?user=x&password=${file:" + file + "}&ssl=true");
+        assertThat(uri.forDriver()).isEqualTo("jdbc:postgresql://db/app?user=x&ssl=true");
+        assertThat(uri.filled()).containsExactly(Map.entry("password", "a%zz+b&c="));
+        assertThat(ConnectUri.parse("jdbc:h2:mem:x?a=%20").forDriver()).isEqualTo("jdbc:h2:mem:x?a=%20");
     }
 
     @Test

@@ -515,6 +515,12 @@ public final class CandidacyMachine {
         }
     }
 
+    /** Returns whether the seat is kept for work, wherever that runs; or the process is halted if it does not end. */
+    public boolean waitsForWork() {
+        return phase == Phase.STANDING_DOWN
+                || (phase == Phase.FENCED && standing.config().haltOnOverrun());
+    }
+
     /** Returns whether it has been abandoned, and is to be driven until its work has ended or is halted. */
     public boolean isToHalt() {
         return phase == Phase.CLOSED && hardEndNanos != null;

@@ -37,7 +37,7 @@ final class LeaseSeat implements Seat {
     /*
      *   IDLE --claim--> CLAIMING --granted--> HOLDING --concede--> CONCEDING
      *                    ^  | |                  |                    |
-     *                    |  | +-no answer--> RESOLVING (read back)    |
+     *                    |  | +-no answer--> RESOLVING (read, renew)  |
      *                    |  +---refused--> WAITING                    |
      *                    +-------------------'                        |
      *   HOLDING, CONCEDING, WAITING --release--> RELEASING --answer, or lease run out--> IDLE;  --refused--> IDLE, lost
@@ -53,11 +53,11 @@ final class LeaseSeat implements Seat {
      *    an older one may still come, and counts from its own beginning.
      * 2. Every claim has a nonce of its own, in which no other process can be in step with us: not even a copy of this
      * one, which
-     *    has our instance id and our count of attempts. If its answer is lost, we read the seat: our nonce there means
-     *    that the claim was granted after it was sent, so it is a proof, counted from then. Anything else means that we
-     *    do not have the seat now; and if the store carries the claim out later, the next refusal shows a nonce that we
-     *    sent, and we release it. We know those one by one: a nonce that merely begins as ours do is that of a copy,
-     *    which may lead under it.
+     *    has our instance id and our count of attempts. If its answer is lost, we read the seat. Our nonce there is no
+     *    proof yet: a store may show what it has not decided, or not written to its disk. So we renew what we have
+     *    read, and lead when that is granted. Anything else means that we do not have the seat now; and if the store
+     *    carries the claim out later, the next refusal shows a nonce that we sent, and we release it. We know those one
+     *    by one: a nonce that merely begins as ours do is that of a copy, which may lead under it.
      * 3. An answer to a claim that is no longer the present one grants nothing. If it is a grant, we give it back.
      *
      * And a notice is only a hint, since who may send one need not have any right to the seat. It may make us look, or
@@ -68,7 +68,7 @@ final class LeaseSeat implements Seat {
         IDLE,
         /** A claim is under way. */
         CLAIMING,
-        /** A claim went unanswered; reading what became of it. */
+        /** A claim went unanswered; reading what became of it, and renewing it if it is there. */
         RESOLVING,
         /** Somebody else holds the seat, or we wait before the next try. */
         WAITING,
@@ -451,8 +451,10 @@ final class LeaseSeat implements Seat {
                 }
             } else if (answer == null) {
                 unanswered(error);
-            } else if (answer.granted() || answer.view().heldUnder(asked.nonce())) {
-                won(answer.view(), sent); // refused and held under our nonce: it was carried out twice
+            } else if (answer.granted()) {
+                won(answer.view(), sent);
+            } else if (answer.view().heldUnder(asked.nonce())) {
+                prove(asked, answer.view().token()); // it was carried out twice
             } else {
                 refused(answer.view(), sent);
             }
@@ -510,15 +512,10 @@ final class LeaseSeat implements Seat {
             return; // the claim failed after its timeout, and says why; the reading is under way
         }
         claimant.attempted(Attempt.UNANSWERED, latency(claimedAt));
-        become(Phase.RESOLVING);
+        resolve();
         var mine = attempt;
         var asked = claim;
         var sent = claimedAt;
-        setTimer(loop.clock().nanos() + timings.answerNanos(), () -> {
-            if (mine == attempt && phase == Phase.RESOLVING) {
-                retryLater();
-            }
-        });
         ask(() -> store.read(standing.election()), (view, readError) -> {
             if (mine != attempt || phase != Phase.RESOLVING) {
                 return;
@@ -528,9 +525,41 @@ final class LeaseSeat implements Seat {
                     retryLater();
                 }
             } else if (view.heldUnder(asked.nonce())) {
-                won(view, sent);
+                prove(asked, view.token());
             } else {
                 refused(view, sent);
+            }
+        });
+    }
+
+    /** Until an answer comes; or we give it up. */
+    private void resolve() {
+        become(Phase.RESOLVING);
+        var mine = attempt;
+        setTimer(loop.clock().nanos() + timings.answerNanos(), () -> {
+            if (mine == attempt && phase == Phase.RESOLVING) {
+                retryLater();
+            }
+        });
+    }
+
+    /** The seat shows our claim. That counts once the store has acknowledged something that we have laid over it. */
+    private void prove(Claim asked, long shown) {
+        resolve();
+        var mine = attempt;
+        var sent = loop.clock().now();
+        batcher.renew(new Lease(asked, shown, standing.config().lease()), (answer, error) -> {
+            if (mine != attempt || phase != Phase.RESOLVING) {
+                return;
+            }
+            if (answer == null) {
+                if (!fatal(error)) {
+                    retryLater();
+                }
+            } else if (answer.granted()) {
+                won(answer.view(), sent);
+            } else {
+                refused(answer.view(), sent);
             }
         });
     }

@@ -64,7 +64,7 @@ public final class LoopCandidacy implements Candidacy {
     private final SeatElection election;
     private final Metrics metrics;
     private final Runnable onInterrupt;
-    private final BooleanSupplier mayOverrun;
+    private final Optional<BooleanSupplier> worksElsewhere; // of a lock, whose user is no listener or task of ours
     private final Consumer<LoopCandidacy> onClosed;
     private final CandidacyMachine machine;
     private final MachineTurns turns;
@@ -111,7 +111,7 @@ public final class LoopCandidacy implements Candidacy {
             Duration pauseBound,
             OutageLog outages,
             Runnable onInterrupt,
-            BooleanSupplier mayOverrun,
+            Optional<BooleanSupplier> worksElsewhere,
             Consumer<LoopCandidacy> onClosed) {
         this.standing = standing;
         this.arbiter = arbiter;
@@ -121,7 +121,7 @@ public final class LoopCandidacy implements Candidacy {
         this.outages = outages;
         losses = new LossLog(log, metrics);
         this.onInterrupt = onInterrupt;
-        this.mayOverrun = mayOverrun;
+        this.worksElsewhere = worksElsewhere;
         this.onClosed = onClosed;
         var config = standing.config();
         var bound = config.standDownBudget().plus(config.renewInterval().multipliedBy(2));
@@ -134,7 +134,7 @@ public final class LoopCandidacy implements Candidacy {
         work = new SerialExecutor(executor, this.loop, () -> turn(now -> {}));
         var seat = arbiter.seat(standing, new Reports(), this.loop);
         machine = new CandidacyMachine(standing, loop.clock(), seat, new Doing(), pauseBound);
-        turns = new MachineTurns(machine, this.loop, this::workHasEnded, this::settled);
+        turns = new MachineTurns(machine, this.loop, this::allWorkHasEnded, this::settled);
     }
 
     public void start() {
@@ -175,6 +175,11 @@ public final class LoopCandidacy implements Candidacy {
             machine.abandon(loop.clock().now());
         }
         turn(now -> {});
+    }
+
+    /** The mandate, if there is one, is over; whatever else is going on. */
+    public void endNow() {
+        machine.endNow();
     }
 
     /** The loop is about to stop, though the work or the infrastructure may not have let us finish. */
@@ -395,9 +400,16 @@ public final class LoopCandidacy implements Candidacy {
         turns.take(command);
     }
 
-    /** Returns whether everything that was told has been heard, and no task runs; on the loop. */
+    /** Returns whether everything that was told has been heard, and nothing works that is waited for; on the loop. */
     public boolean workHasEnded() {
         return events.idle() && work.idle();
+    }
+
+    /** An executor may have refused what was told to him who works elsewhere. */
+    private boolean allWorkHasEnded() {
+        return workHasEnded()
+                && !(machine.waitsForWork()
+                        && worksElsewhere.filter(BooleanSupplier::getAsBoolean).isPresent());
     }
 
     /** Returns the same, but for what an executor seems to have dropped. */
@@ -624,7 +636,7 @@ public final class LoopCandidacy implements Candidacy {
 
         @Override
         public void halt(LocalMandate mandate) {
-            if (mayOverrun.getAsBoolean()) {
+            if (worksElsewhere.map(BooleanSupplier::getAsBoolean).orElse(true)) {
                 MachineTurns.halt(log, mandate);
             }
         }

@@ -12,11 +12,12 @@ public interface LockHost {
      * Stands. What runs must not block.
      *
      * @param onInterrupt runs whenever the candidacy interrupts what works under its mandate
-     * @param mayOverrun whether anything works under its mandate, and is to be halted if it outlasts the lease
+     * @param works whether anything works under its mandate: the seat is kept for that, too, until the budget is used
+     *     up, and it is halted, if so configured, if it outlasts the lease
      * @param onEnd runs when the candidacy has ended and all its events have been heard
      */
     Candidacy stand(
-            String election, CandidacyConfig config, Runnable onInterrupt, BooleanSupplier mayOverrun, Runnable onEnd);
+            String election, CandidacyConfig config, Runnable onInterrupt, BooleanSupplier works, Runnable onEnd);
 
     /** Returns whether an answer has come to this candidacy, and by all that it knows nobody is in the seat. */
     boolean isVacant(Candidacy candidacy);

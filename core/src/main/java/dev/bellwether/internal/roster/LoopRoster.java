@@ -145,6 +145,17 @@ public final class LoopRoster implements Roster {
         });
     }
 
+    public Duration lease() {
+        return config.lease();
+    }
+
+    /** No mandate of ours holds any more; whatever else is going on. */
+    public void endNow() {
+        for (var seat : seats) {
+            seat.endNow();
+        }
+    }
+
     /** The loop is about to stop. */
     public void abandon() {
         loop.runNow(() -> {

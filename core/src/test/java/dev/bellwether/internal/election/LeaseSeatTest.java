@@ -50,6 +50,21 @@ class LeaseSeatTest {
         assertThat(candidacy.isLeader()).isTrue();
     }
 
+    /** A store may show what it has not decided, or not written to its disk, and lose it. */
+    @Test
+    void aClaimThatWasReadBackCountsOnlyWhenTheStoreHasAcknowledgedARenewalOfIt() {
+        rig.wire.slow = true;
+        var candidacy = rig.stand("a", rig.config());
+        rig.wire.slow = false;
+        rig.wire.cutFrom = "renew";
+        rig.pass(Duration.ofSeconds(4));
+        assertThat(rig.wire.calls).endsWith("read", "renew");
+        assertThat(candidacy.isLeader()).isFalse();
+        rig.wire.cutFrom = "";
+        rig.pass(Duration.ofSeconds(30));
+        assertThat(candidacy.isLeader()).isTrue();
+    }
+
     /** As long as the documents and the doctor say, beginning right before a renewal; the way takes no time here. */
     @Test
     void anOutageInWhichRequestsAreRefusedChangesNothing() {

@@ -87,7 +87,11 @@ class LoopCandidacyTest {
         var interval = Duration.ofMillis(100); // until the end is waited for no more, in real time
         var candidacy = rig.stand(
                 "a",
-                rig.config().standDownBudget(interval).renewInterval(interval).haltOnOverrun(true));
+                rig.config()
+                        .lease(interval.multipliedBy(10))
+                        .standDownBudget(interval)
+                        .renewInterval(interval)
+                        .haltOnOverrun(true));
         rig.executor.keeps = true;
         rig.elections.close(); // while the loop stands still
         rig.settle();

@@ -80,6 +80,55 @@ class CandidacyLockTest {
         }
     }
 
+    /** Such as that of an application that shuts down, or a full one. */
+    @Test
+    void aTaskThatAnExecutorDidNotLetUsTellOfTheEndIsWaitedForAndInterrupted() {
+        var full = new AtomicBoolean();
+        Executor executor = piece -> {
+            if (full.get()) {
+                throw new RejectedExecutionException("planted");
+            }
+            new Thread(piece).start();
+        };
+        var config = LockConfig.builder()
+                .candidacy(CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(60))
+                        .standDownBudget(Duration.ofSeconds(6))
+                        .executor(executor)
+                        .build())
+                .build();
+        var seen = new ArrayList<String>();
+        try (var one = Elections.connect(uri);
+                var two = Elections.connect(uri)) {
+            assertThatThrownBy(() -> one.lock("report", config).tryRun(mandate -> {
+                        full.set(true);
+                        assertThat(two.election("report").standDown()).isTrue();
+                        seen.add(two.lock("report", A_MINUTE).tryLock(Duration.ofSeconds(1)).isHeld() ? "lost" : "kept");
+                        try {
+                            new CountDownLatch(1).await(LONG.toSeconds(), TimeUnit.SECONDS);
+                        } catch (InterruptedException e) {
+                            seen.add("interrupted");
+                        }
+                    }))
+                    .isInstanceOf(NotLeaderException.class);
+            assertThat(seen).containsExactly("kept", "interrupted");
+        }
+    }
+
+    /** Where a session is closed, its seat is free. */
+    @Test
+    void aLockThatIsKeptFreeIsNoMandateAnyMoreWhenTheConnectionIsClosed() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var elections = Elections.over(wire, ElectionsConfig.defaults());
+        var kept = LockConfig.builder().atLeast(Duration.ofMinutes(1)).build();
+        var held = elections.lock("report", kept).tryLock().lock().orElseThrow();
+        held.close();
+        assertThat(held.mandate().isValid()).isTrue();
+        wire.onClose = () -> told.add("valid: " + held.mandate().isValid());
+        elections.close();
+        assertThat(told).containsExactly("valid: false");
+    }
+
     /** Such as a bucket of NATS with a TTL: what is not there must be watched for a lease. */
     @Test
     void aSeatThatMustBeWatchedBeforeItIsTakenIsWaitedFor() throws Exception {

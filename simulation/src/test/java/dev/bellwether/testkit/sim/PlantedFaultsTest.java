@@ -199,8 +199,13 @@ class PlantedFaultsTest {
                 new Plant(
                         "any holder taken for ourselves when a claim is read back",
                         "internal/election/LeaseSeat.java",
-                        "} else if (view.heldUnder(asked.nonce())) {",
-                        "} else if (view.holder().isPresent()) {"),
+                        "} else if (view.heldUnder(asked.nonce())) {\n                prove(asked, view.token());",
+                        "} else if (view.holder().isPresent()) {\n                won(view, sent);"),
+                new Plant(
+                        "a claim believed that was only read",
+                        "internal/election/LeaseSeat.java",
+                        "prove(asked, view.token());",
+                        "won(view, sent);"),
                 new Plant(
                         "a release without an answer waited for, forever",
                         "internal/election/LeaseSeat.java",

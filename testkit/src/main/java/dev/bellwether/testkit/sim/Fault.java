@@ -51,5 +51,10 @@ public enum Fault {
     /**
      * The store's clock is set back: leases that were granted before last longer, and so do answers that tell of them.
      */
-    STORE_CLOCK
+    STORE_CLOCK,
+    /**
+     * The store shows a claim to who reads, answers nobody who writes, and then undoes it: as a database may that reads
+     * what is not committed, or loses what it had not written to its disk.
+     */
+    UNDECIDED
 }

@@ -9,6 +9,9 @@ import java.util.random.RandomGenerator;
  * How bad things are in one world: drawn once, by the seed, in proportion to its lease; and whether the storm is over.
  */
 final class FaultProfile {
+    /** By the seed and not by chance: rare things that other seeds have found stay in their worlds. */
+    private static final Set<Fault> BY_SEED = EnumSet.of(Fault.STORE_CLOCK, Fault.UNDECIDED);
+
     private final Set<Fault> faults;
     private final long leaseNanos;
     private final long delayNanos;
@@ -24,13 +27,13 @@ final class FaultProfile {
     private boolean uneven;
     private boolean calm;
 
-    FaultProfile(Set<Fault> possible, long leaseNanos, boolean storeClock, SplittableRandom random) {
+    FaultProfile(Set<Fault> possible, long leaseNanos, Set<Fault> bySeed, SplittableRandom random) {
         this.leaseNanos = leaseNanos;
         var drawn = EnumSet.noneOf(Fault.class);
         var share = 0.15 + 0.7 * random.nextDouble();
         for (var fault : Fault.values()) {
-            if (fault == Fault.STORE_CLOCK) {
-                if (storeClock && possible.contains(fault)) {
+            if (BY_SEED.contains(fault)) {
+                if (bySeed.contains(fault) && possible.contains(fault)) {
                     drawn.add(fault);
                 }
             } else if (random.nextDouble() < share && possible.contains(fault)) {

@@ -83,7 +83,7 @@ final class FaultScheduler {
                     strike(fault, process, nanos);
                 }
             }
-            case DELAY, LOSS, DUPLICATION, CLONE -> throw new IllegalStateException(fault + " does not strike");
+            case DELAY, LOSS, DUPLICATION, CLONE, UNDECIDED -> throw new IllegalStateException(fault + " does not strike");
         }
     }
 
@@ -108,7 +108,7 @@ final class FaultScheduler {
             case LEAVE -> process.shutDown();
             case FORGED_NOTICE -> process.forgeNotice(random);
             case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
-            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE ->
+            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE, UNDECIDED ->
                 throw new IllegalStateException(fault + " befalls no process");
         }
     }
@@ -136,14 +136,14 @@ final class FaultScheduler {
         }
         var election = elections.get(random.nextInt(elections.size()));
         tell(order, "operator", 0);
-        world.server().receive(String.valueOf(order), () -> world.server().carryOut(election, order));
+        world.server().receiveWrite(String.valueOf(order), () -> world.server().carryOut(election, order));
         if (order == Order.END) {
             // an ended election is deleted or reopened some day, so that it may be held again
             world.agenda().in(world.weather().outage(random), () -> {
                 if (!world.weather().isCalm()) {
                     var opening = world.server().ends(election) % 2 == 0 ? Order.DELETE : Order.REOPEN;
                     world.server()
-                            .receive(
+                            .receiveWrite(
                                     String.valueOf(opening),
                                     () -> world.server().carryOut(election, opening));
                 }
@@ -174,13 +174,13 @@ final class FaultScheduler {
             world.trace().line("storm", "hand-over of \"" + election + "\" to " + (to.isEmpty() ? "any" : to));
         }
         world.server()
-                .receive("hand-over", () -> world.server().note(election, seat.token(), seat.note(), asked.text()));
+                .receiveWrite("hand-over", () -> world.server().note(election, seat.token(), seat.note(), asked.text()));
         if (random.nextBoolean()) {
             world.agenda()
                     .in(
                             nanos,
                             () -> world.server()
-                                    .receive(
+                                    .receiveWrite(
                                             "withdrawal",
                                             () -> world.server().note(election, seat.token(), asked.text(), "")));
         }

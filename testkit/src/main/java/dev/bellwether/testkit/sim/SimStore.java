@@ -47,9 +47,11 @@ final class SimStore implements LeaseStore {
     public CompletionStage<Answer> acquire(Claim claim) {
         process.candidacies().forEach(one -> one.claims(claim));
         var sent = twin.sent(claim);
-        return call(
+        return write(
                 "claim " + shown(sent),
-                () -> theirs().acquire(sent).toCompletableFuture().join());
+                () -> world.server().leavesUndecided(sent)
+                        ? null
+                        : theirs().acquire(sent).toCompletableFuture().join());
     }
 
     @Override
@@ -60,7 +62,7 @@ final class SimStore implements LeaseStore {
         var what = !world.trace().isOn()
                 ? ""
                 : "renewal " + leases.stream().map(SimStore::shown).toList();
-        var given = call(
+        var given = write(
                 what,
                 () -> theirs().renew(sent).stream()
                         .map(stage -> stage.toCompletableFuture().join())
@@ -76,16 +78,14 @@ final class SimStore implements LeaseStore {
     @Override
     public CompletionStage<Answer> release(Claim claim) {
         var sent = twin.sent(claim);
-        return call(
+        return write(
                 "release " + shown(sent),
                 () -> theirs().release(sent).toCompletableFuture().join());
     }
 
     @Override
     public CompletionStage<View> read(String election) {
-        return call(
-                "read \"" + election + '"',
-                () -> theirs().read(election).toCompletableFuture().join());
+        return call("read \"" + election + '"', () -> world.server().read(election));
     }
 
     @Override
@@ -103,13 +103,13 @@ final class SimStore implements LeaseStore {
 
     @Override
     public CompletionStage<Boolean> order(String election, Order order) {
-        return call(
+        return write(
                 "order " + order + " \"" + election + '"', () -> world.server().carryOut(election, order));
     }
 
     @Override
     public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
-        return call(
+        return write(
                 "note over token " + token + " of \"" + election + '"',
                 () -> world.server().note(election, token, expected, note));
     }
@@ -175,6 +175,10 @@ final class SimStore implements LeaseStore {
 
     private <T> CompletableFuture<T> call(String what, Supplier<T> request) {
         return calls.call(what, request, SimStore::shown).thenApply(twin::seen);
+    }
+
+    private <T> CompletableFuture<T> write(String what, Supplier<@Nullable T> request) {
+        return calls.<T>write(what, request, SimStore::shown).thenApply(twin::seen);
     }
 
     /** Shows which attempt of the candidate it is, not the rest of its nonce, which is another in each run. */

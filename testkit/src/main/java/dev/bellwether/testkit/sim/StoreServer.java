@@ -1,18 +1,22 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SplittableRandom;
 
 /** The store's side: the real store under a clock of its own, which may pause, or be gone for a while. */
 final class StoreServer {
@@ -25,12 +29,17 @@ final class StoreServer {
     private final Map<String, Integer> ends = new HashMap<>();
     private final Set<String> ordered = new HashSet<>();
     private final Set<String> ready = new HashSet<>();
+    private final SplittableRandom chance;
+    private final Map<String, View> undecided = new HashMap<>(); // as who reads sees them
+    private final List<Runnable> kept = new ArrayList<>(); // from writing, until that is decided
+    private long decidedFrom;
     private long busyUntil;
     private long pausedUntil;
     private long downUntil;
     private long setBackNanos;
 
-    StoreServer(World world, LeaseStore store, SimClock clock, Duration pace) {
+    StoreServer(World world, LeaseStore store, SimClock clock, Duration pace, SplittableRandom chance) {
+        this.chance = chance;
         paceNanos = pace.toNanos();
         this.world = world;
         this.store = store;
@@ -88,7 +97,9 @@ final class StoreServer {
     void recover() {
         downUntil = 0;
         pausedUntil = 0;
+        decidedFrom = 0;
         resume();
+        decide();
     }
 
     /** Carries out an order, and remembers it. */
@@ -131,6 +142,62 @@ final class StoreServer {
 
     LeaseStore store() {
         return store;
+    }
+
+    /** A request to write arrives. */
+    void receiveWrite(String what, Runnable request) {
+        receive(what, () -> whenDecided(request));
+    }
+
+    /** Runs what writes when nothing is undecided: until then the store keeps others from it. */
+    void whenDecided(Runnable write) {
+        if (world.agenda().now() < decidedFrom) {
+            kept.add(write);
+        } else {
+            write.run();
+        }
+    }
+
+    private void decide() {
+        if (world.agenda().now() >= decidedFrom) {
+            undecided.clear();
+            var due = List.copyOf(kept);
+            kept.clear();
+            due.forEach(this::whenDecided);
+        }
+    }
+
+    /**
+     * Returns whether a claim that would be granted is left undecided. Then it is shown for a while, and was never
+     * carried out; nobody gets an answer to it.
+     */
+    boolean leavesUndecided(Claim claim) {
+        if (!world.weather().has(Fault.UNDECIDED) || chance.nextInt(3) > 0) {
+            return false;
+        }
+        var seat = look(claim.election());
+        if (seat.holder().isPresent() || seat.ended()) {
+            return false;
+        }
+        var nanos = world.weather().outage(chance);
+        var holder = new View.Holder(
+                claim.candidate(), claim.nonce(), Instant.ofEpochMilli(clock.wallMillis()), claim.metadata());
+        undecided.put(
+                claim.election(),
+                View.of(claim.election(), claim.tokenAfter(seat.token()))
+                        .heldBy(Optional.of(holder), claim.lease())
+                        .inEra(seat.era(), false)
+                        .among(seat.topPriority(), seat.candidates()));
+        decidedFrom = world.agenda().now() + nanos;
+        world.agenda().at(decidedFrom, this::decide);
+        world.trace().line("store", "shows the claim of " + claim.candidate() + ", and will undo it");
+        return true;
+    }
+
+    /** Reads the seat as who asks sees it. */
+    View read(String election) {
+        var shown = undecided.get(election);
+        return shown == null ? look(election) : shown;
     }
 
     /** Reads the seat as it is, past all networks. */
