@@ -73,7 +73,7 @@ public final class Main {
             }
             return;
         }
-        if (Arrays.asList(args).contains("--verbose")) {
+        if (isVerbose(args)) {
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
         }
         if (Arrays.stream(args).noneMatch(STANDING::contains)) {
@@ -84,6 +84,23 @@ public final class Main {
         var code = run(surroundings(errors), args);
         errors.finish(UNREAD);
         System.exit(code);
+    }
+
+    /** Returns whether it is to be; what follows the command of {@code run} is not ours. */
+    private static boolean isVerbose(String... args) {
+        if (!Arrays.asList(args).contains("--verbose")) {
+            return false;
+        }
+        try {
+            return isVerbose(commandLine(surroundings(OutputStream.nullOutputStream())).parseArgs(args));
+        } catch (ParameterException e) {
+            return true; // told when it is parsed again
+        }
+    }
+
+    private static boolean isVerbose(CommandLine.ParseResult parsed) {
+        return parsed.asCommandLineList().stream()
+                .anyMatch(line -> line.getParseResult().hasMatchedOption("--verbose"));
     }
 
     /** Runs the command in the given surroundings, and returns its exit code. */
@@ -224,7 +241,7 @@ public final class Main {
                 .forEach(secrets::add);
         var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
         tell(around, secrets.hide(message));
-        if (parsed.expandedArgs().contains("--verbose")) {
+        if (isVerbose(parsed)) {
             around.err().println(secrets.hide(trace(e)));
         }
         if (e instanceof UsageException) {

@@ -602,7 +602,10 @@ class VerbsTest {
         assertWrong(
                 "a signal that kills", "is not a signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
         assertWrong("no command", "COMMAND", "run", "e");
-        assertWrong("an option of the command", "after --", "run", "e", "ls", "-l");
+        assertWrong("an option of the command before it", "after --", "run", "e", "-l", "ls");
+        assertWrong("a driver that is not here", "jdbc:mariadb:", "ls", "--on", "jdbc:mysql://db/app");
+        assertWrong("a scheme that is none", "jdbc:mariadb:", "ls", "--on", "mysql://db/app");
+        assertWrong("a database that is none", "jdbc:mariadb:", "outbox", "status", "--db", "mariadb://db/app");
         assertWrong("a verb that does not exist", "unknown command \"lls\". Did you mean ls?", "lls");
         assertWrong("one far from all", "unknown command \"nosuch\": there are run, file, serve, ls, ", "nosuch");
         assertWrong("one of the outbox", "unknown command \"statsu\". Did you mean status?", "outbox", "statsu");

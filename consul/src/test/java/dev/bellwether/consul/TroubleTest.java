@@ -59,6 +59,7 @@ class TroubleTest {
             value = {
                 "consul:host|must be of the form consul://host:8500/prefix",
                 "consul:///prefix|must be of the form consul://host:8500/prefix",
+                "consul://my_consul:8500/x|the host name my_consul:8500 holds an underscore",
                 "consul://me:secret@host|with ?token=",
                 "consul://host/a//b|must be of the form",
                 "consul://host/a\"b|the prefix of letters, digits",

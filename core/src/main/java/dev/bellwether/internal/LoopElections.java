@@ -187,6 +187,7 @@ public final class LoopElections implements Elections {
             requireOpen();
         }
         if (present != null) {
+            candidacy.resign(); // its seat may have taken something already
             throw alreadyStands(key);
         }
         try {

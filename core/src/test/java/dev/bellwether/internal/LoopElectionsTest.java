@@ -12,6 +12,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
+import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.internal.election.Rig;
 import dev.bellwether.internal.loop.ForwardingLoop;
@@ -204,6 +205,27 @@ class LoopElectionsTest {
                         .executor(piece -> dropped.countDown())
                         .listener(event -> {})
                         .build());
+        assertThat(dropped.await(20, TimeUnit.SECONDS)).isTrue();
+        elections.close();
+        assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void aStepOfARosterThatAnExecutorHasDroppedKeepsNothingOpen() throws Exception {
+        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var elections =
+                Elections.connect(uri, ElectionsConfig.builder().loop(loop).build());
+        var dropped = new CountDownLatch(1);
+        var roster = elections.roster(
+                "r",
+                RosterConfig.builder()
+                        .roles(2)
+                        .lease(Duration.ofMillis(600))
+                        .executor(piece -> dropped.countDown())
+                        .build());
+        roster.whileLeading((role, mandate) -> {});
         assertThat(dropped.await(20, TimeUnit.SECONDS)).isTrue();
         elections.close();
         assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();

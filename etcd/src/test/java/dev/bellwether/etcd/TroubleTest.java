@@ -59,6 +59,7 @@ class TroubleTest {
                 "etcd://one,,two/x; must be of the form etcd://host:2379/prefix",
                 "etcd://user@host/x; user:password@",
                 "etcd://host:port/x; must be of the form etcd://host:2379/prefix",
+                "etcd://one,my_etcd/x; the host name my_etcd holds an underscore",
                 "etcd://host/x?bucket=y; unknown parameter \"bucket\"",
                 "etcd://host/x?presence=soon; presence is \"soon\"",
                 "etcd://host/x?presence=1ms; presence is 1 ms",

@@ -98,15 +98,26 @@ public final class HttpMembers {
      */
     public static List<URI> of(ConnectUri uri, int usualPort) {
         var scheme = uri.flag("tls").orElse(TlsStores.areIn(uri)) ? "https://" : "http://";
+        var hosts = Arrays.stream(uri.authority().split(",", -1))
+                .map(String::strip)
+                .toList();
+        hosts.forEach(host -> requireNoUnderscore(uri, host));
         try {
-            var members = Arrays.stream(uri.authority().split(",", -1))
-                    .map(String::strip)
+            var members = hosts.stream()
                     .map(host -> URI.create(
                             scheme + host + (host.matches(".*:[0-9]+") && !host.endsWith("]") ? "" : ":" + usualPort)))
                     .toList();
             return members.stream().allMatch(member -> member.getHost() != null) ? members : List.of();
         } catch (IllegalArgumentException e) {
             return List.of();
+        }
+    }
+
+    /** Names of containers often hold one, and Java's client asks no such host. */
+    private static void requireNoUnderscore(ConnectUri uri, String host) {
+        if (host.contains("_")) {
+            throw new ElectionException(uri + ": the host name " + uri.redact(host) + " holds an underscore, and Java's"
+                    + " HTTP client asks no such host: name it by letters, digits, - and ., or by its address");
         }
     }
 

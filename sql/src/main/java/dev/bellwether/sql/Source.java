@@ -119,7 +119,7 @@ final class Source {
 
     /** Connections that are ours to keep, to what a URI names. */
     static Source of(ConnectUri uri) {
-        var jdbc = jdbc(uri.expanded());
+        var jdbc = jdbc(uri.forDriver());
         var driver = driverOf(jdbc);
         var properties = new Properties();
         DRIVER_DEFAULTS.getOrDefault(driver, Map.of()).forEach((name, value) -> {
@@ -127,6 +127,9 @@ final class Source {
                 properties.setProperty(name, value);
             }
         });
+        uri.filled().entrySet().stream()
+                .filter(each -> !each.getKey().startsWith(SqlConfig.PREFIX))
+                .forEach(each -> properties.setProperty(each.getKey(), each.getValue()));
         requireDriver(jdbc, driver, uri);
         var prepares = names(jdbc, "prepareThreshold");
         Opener server = patience -> {

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -81,6 +82,7 @@ public final class BackendOptions {
         }
         try {
             var uri = ConnectUri.parse(text.get());
+            refuseConnectorJ(uri);
             if (uri.scheme().equals("memory") && !around.memoryAllowed()) {
                 throw new UsageException(
                         "memory: lives and ends with one process, so no two commands could share it: leave the"
@@ -91,6 +93,18 @@ public final class BackendOptions {
             return uri;
         } catch (ElectionException e) {
             throw new UsageException(e.getMessage() == null ? "the URI is malformed" : e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Refuses what needs a driver that this command has not.
+     *
+     * @throws UsageException if it does, saying what to write
+     */
+    public static void refuseConnectorJ(ConnectUri uri) {
+        if (uri.toString().toLowerCase(Locale.ROOT).matches("(?s)(jdbc:)?mysql:.*")) {
+            throw new UsageException(uri + ": for MySQL, too, this command has the driver of MariaDB: write"
+                    + " jdbc:mariadb://host/database");
         }
     }
 

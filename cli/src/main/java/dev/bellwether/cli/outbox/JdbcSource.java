@@ -16,6 +16,7 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -37,10 +38,11 @@ final class JdbcSource implements DataSource {
     static JdbcSource of(String text) {
         try {
             var uri = ConnectUri.parse(text);
+            BackendOptions.refuseConnectorJ(uri);
+            uri.check(); // which knows what mariadb: should be
             if (!uri.scheme().equals("jdbc")) {
                 throw new UsageException(uri + " is no database: write jdbc:postgresql://host/name");
             }
-            uri.check();
             return new JdbcSource(uri, Optional.empty());
         } catch (ElectionException e) {
             throw new UsageException(String.valueOf(e.getMessage()), e);
@@ -90,14 +92,14 @@ final class JdbcSource implements DataSource {
 
     @Override
     public Connection getConnection() throws SQLException {
-        return within.isPresent() ? connect(within.get()) : DriverManager.getConnection(uri.expanded());
+        return within.isPresent() ? connect(within.get()) : connect(new Properties());
     }
 
     private Connection connect(Duration each) throws SQLException {
         try {
             // a driver may wait without an end for a server that accepts a connection and says nothing
             var connection = new Bounded(each, () -> BackendOptions.late(uri, each))
-                    .open(() -> DriverManager.getConnection(uri.expanded()));
+                    .open(() -> connect(new Properties()));
             connection.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, each.toMillis()));
             return connection;
         } catch (SQLException | RuntimeException e) {
@@ -112,7 +114,15 @@ final class JdbcSource implements DataSource {
 
     @Override
     public Connection getConnection(String username, String password) throws SQLException {
-        return DriverManager.getConnection(uri.expanded(), username, password);
+        var properties = new Properties();
+        properties.setProperty("user", username);
+        properties.setProperty("password", password);
+        return connect(properties);
+    }
+
+    private Connection connect(Properties properties) throws SQLException {
+        uri.filled().forEach(properties::putIfAbsent);
+        return DriverManager.getConnection(uri.forDriver(), properties);
     }
 
     @Override

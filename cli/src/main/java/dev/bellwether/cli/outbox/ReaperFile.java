@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -127,13 +128,21 @@ final class ReaperFile {
         try {
             var loaded = yaml().load(Files.readString(file));
             requireShallow(loaded, 0);
-            return new ReaperFile(map(file.toString(), loaded == null ? Map.of() : loaded));
+            return of(file, map(file.toString(), loaded == null ? Map.of() : loaded));
         } catch (IOException e) {
             throw new UsageException(file + " cannot be read", e);
         } catch (MarkedYAMLException e) {
             throw new UsageException(file + place(e.getProblemMark()) + " is no YAML: " + e.getProblem(), e);
         } catch (YAMLException e) {
             throw new UsageException(file + " is no YAML: " + e.getMessage(), e);
+        }
+    }
+
+    private static ReaperFile of(Path file, Map<String, Object> root) {
+        try {
+            return new ReaperFile(root);
+        } catch (UsageException e) {
+            throw new UsageException(file + ": " + e.getMessage(), e);
         }
     }
 
@@ -178,9 +187,11 @@ final class ReaperFile {
     }
 
     private static void checked(String section, Map<String, Object> values) {
+        var known = KEYS.getOrDefault(section, Set.of());
         for (var key : values.keySet()) {
-            if (!KEYS.getOrDefault(section, Set.of()).contains(key)) {
-                throw new UsageException("unknown key " + (section.isEmpty() ? "" : section + ".") + key);
+            if (!known.contains(key)) {
+                throw new UsageException("unknown key " + (section.isEmpty() ? "" : section + ".") + key + ": known are "
+                        + String.join(", ", new TreeSet<>(known)));
             }
         }
     }

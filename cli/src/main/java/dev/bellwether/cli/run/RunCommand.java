@@ -18,12 +18,16 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Stack;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IParameterConsumer;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -76,7 +80,13 @@ public final class RunCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "ELECTION", description = "Its name.", hidden = true)
     private String election = "";
 
-    @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "What to run.", hidden = true)
+    @Parameters(
+            index = "1..*",
+            arity = "1..*",
+            paramLabel = "COMMAND",
+            description = "What to run.",
+            hidden = true,
+            parameterConsumer = Rest.class)
     private List<String> command = new ArrayList<>();
 
     @Option(
@@ -145,7 +155,7 @@ public final class RunCommand implements Callable<Integer> {
         var program = command.get(0);
         if (Programs.find(program).isEmpty()) {
             var found = Programs.exists(program);
-            tell(program + (found ? ": not executable" : ": no such command"));
+            complain(program + (found ? ": not executable" : ": no such command"));
             return found ? ExitCode.RUN_NOT_EXECUTABLE : ExitCode.RUN_NOT_FOUND;
         }
         var began = System.nanoTime();
@@ -307,6 +317,17 @@ public final class RunCommand implements Callable<Integer> {
                         new Paint(around.errColours()).faint("bellwether: " + election + ": ") + Text.oneLine(message));
     }
 
+    /** The command takes all that is left: its options are its own. */
+    private static final class Rest implements IParameterConsumer {
+        @Override
+        public void consumeParameters(Stack<String> left, ArgSpec parameter, CommandSpec at) {
+            List<String> command = parameter.getValue();
+            while (!left.isEmpty()) {
+                command.add(left.pop());
+            }
+        }
+    }
+
     /** Hands over when this process is told to end. */
     private static final class HandOver extends Thread {
         private final Elections elections;
@@ -328,6 +349,7 @@ public final class RunCommand implements Callable<Integer> {
             if (!done && present != null) {
                 present.leaving();
                 elections.close();
+                present.stop(); // while it stands by nobody tells it to
             }
         }
     }

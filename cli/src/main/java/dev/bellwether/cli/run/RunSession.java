@@ -209,8 +209,8 @@ final class RunSession implements LeadershipListener {
         }
     }
 
-    /** Ends a command that stays, when there is no more to come. */
-    private void stop() {
+    /** Ends a command that stays, when there is no more to come, and waits for it. */
+    void stop() {
         var present = keeper.get();
         if (present != null) {
             leaving();

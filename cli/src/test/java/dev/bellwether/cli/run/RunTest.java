@@ -105,6 +105,15 @@ class RunTest {
     }
 
     @Test
+    void optionsOfTheCommandAreItsOwnAlsoWithoutDashes() throws Exception {
+        var out = folder.resolve("out");
+        var run = run("e", "sh", "-c", "printf '%s\\n' \"$@\" >" + out, "sh", "--help", "-q", "--verbose", "--", "-V");
+
+        assertThat(codeOf(run)).isZero();
+        assertThat(lines("out")).containsExactly("--help", "-q", "--verbose", "--", "-V");
+    }
+
+    @Test
     void exitCodeOfTheCommandIsPassedOn() throws Exception {
         assertThat(codeOf(run("e", "--", "sh", "-c", "exit 7"))).isEqualTo(7);
         assertThat(codeOf(run("e", "--", "sh", "-c", "kill -9 $$"))).isEqualTo(137);
@@ -625,6 +634,36 @@ class RunTest {
         assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
         signal("INT", run.pid());
         assertThat(codeOf(run)).isEqualTo(130);
+    }
+
+    @Test
+    void commandThatStaysIsEndedAndWaitedForWhereItStandsBy() throws Exception {
+        var run = bellwether(
+                "run",
+                "--lease",
+                "30s",
+                "--grace",
+                "5s",
+                "--won",
+                "USR1",
+                "--lost",
+                "USR2",
+                "e",
+                "bash",
+                "-c",
+                "say() { echo $1 >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2;"
+                        + " trap 'sleep 1; say ended; exit' TERM; say start; while :; do sleep 0.02; done");
+        until(() -> lines("beats").contains("start"));
+        var other = bellwether("run", "--lease", "30s", "e", "bash", "-c", "echo other >>$BEATS; exec sleep 60");
+
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+        until(() -> lines("beats").contains("other"));
+        signal("TERM", run.pid());
+
+        assertThat(codeOf(run)).isEqualTo(143);
+        assertThat(lines("beats")).containsExactly("start", "lost", "other", "ended");
+        signal("TERM", other.pid());
+        assertThat(codeOf(other)).isEqualTo(143);
     }
 
     /** Starts the watchdog alone, with a command that stays. */

@@ -495,6 +495,11 @@ public final class LoopRoster implements Roster {
         }
 
         @Override
+        public boolean isHeard(int partition) {
+            return callbacks.isHeard(partition);
+        }
+
+        @Override
         public void stopped(int partition) {
             callbacks.stop(toldOf(partition));
         }

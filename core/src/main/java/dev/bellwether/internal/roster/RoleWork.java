@@ -113,6 +113,16 @@ final class RoleWork {
         return false;
     }
 
+    /** Returns whether none runs, but for one that the executor seems to have dropped. */
+    boolean isHeard(int partition) {
+        for (var job : running) {
+            if (job.partition == partition && !job.serial.isHeard()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Finds steps that have ended without our being told; called now and then. */
     void look() {
         List.copyOf(running).forEach(job -> job.serial.look());

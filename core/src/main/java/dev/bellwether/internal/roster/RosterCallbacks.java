@@ -165,6 +165,12 @@ final class RosterCallbacks {
         return present != null && present.runs(partition);
     }
 
+    /** Returns whether none does, but for one that the executor seems to have dropped. */
+    boolean isHeard(int partition) {
+        var present = work.get();
+        return present == null || present.isHeard(partition);
+    }
+
     /** Finds steps that have ended without our being told; called now and then. */
     void look() {
         var present = work.get();

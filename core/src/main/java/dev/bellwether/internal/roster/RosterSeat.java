@@ -35,6 +35,9 @@ final class RosterSeat implements CandidacyMachine.Effects {
         /** Whether a step of one of its roles' tasks runs. */
         boolean works(int partition);
 
+        /** Whether none does, but for one that an executor seems to have dropped. */
+        boolean isHeard(int partition);
+
         void stopped(int partition);
 
         void interrupt(int partition);
@@ -90,7 +93,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     boolean isHeard() {
-        return events.isHeard() && !owner.works(partition);
+        return events.isHeard() && owner.isHeard(partition);
     }
 
     // ---------------------------------------------------------------- commands

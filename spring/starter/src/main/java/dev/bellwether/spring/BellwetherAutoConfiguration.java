@@ -5,7 +5,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -13,7 +14,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
@@ -44,19 +44,44 @@ public class BellwetherAutoConfiguration {
     /** Stops last and, since what starts first stops last, starts first: it then does nothing. */
     static final int LAST_TO_STOP = Integer.MIN_VALUE + 1024;
 
-    /** An application that has its own would be at step 1 of a move, and be taken for one at step 2; but in a test. */
+    private static final String ELECTIONS = "bellwetherElections";
+
+    /**
+     * An application that has its own would be at step 1 of a move, and be taken for one at step 2; but in a test, or
+     * where a parent context has made them for the same move.
+     */
     @Bean
     @Lazy(false)
     @ConditionalOnProperty("bellwether.moving-to")
-    @ConditionalOnBean(value = Elections.class, search = SearchStrategy.CURRENT)
+    @ConditionalOnBean(Elections.class)
     @ConditionalOnMissingBean(name = "bellwetherControlledElections")
-    Object bellwetherRefusedMove() {
-        throw new ElectionException("bellwether.moving-to is set, and the application has an Elections bean of its own,"
-                + " which would stay where it is: make that bean by Elections.jointly(old, next), and remove"
-                + " bellwether.moving-to; or remove the bean");
+    Object bellwetherRefusedMove(ApplicationContext context, BellwetherProperties properties) {
+        var owner = owner(context);
+        var ofParent = !owner.equals(context);
+        if (ofParent && owner.containsLocalBean(ELECTIONS) && movesTo(owner, properties.getMovingTo())) {
+            return false;
+        }
+        throw new ElectionException("bellwether.moving-to is set, and "
+                + (ofParent ? "a parent of this context" : "the application")
+                + " has an Elections bean of its own, which would stay where it is: make that bean by"
+                + " Elections.jointly(old, next), and remove bellwether.moving-to; or remove the bean"
+                + (ofParent ? "; or set the same bellwether.moving-to for the parent" : ""));
     }
 
-    @Bean
+    /** Returns the nearest context that has elections. */
+    private static ApplicationContext owner(ApplicationContext context) {
+        var parent = context.getParent();
+        return parent == null || context.getBeanNamesForType(Elections.class, true, false).length > 0
+                ? context
+                : owner(parent);
+    }
+
+    private static boolean movesTo(ApplicationContext owner, @Nullable String uri) {
+        var properties = owner.getBeanProvider(BellwetherProperties.class).getIfAvailable();
+        return properties != null && Objects.equals(properties.getMovingTo(), uri);
+    }
+
+    @Bean(ELECTIONS)
     @ConditionalOnMissingBean
     Elections bellwetherElections(
             BellwetherProperties properties, List<ElectionsSource> sources, ObjectProvider<Metrics> metrics) {
@@ -82,7 +107,13 @@ public class BellwetherAutoConfiguration {
                 named,
                 beans,
                 context,
+                above(context),
                 election -> observers.orderedStream().forEach(observer -> observer.standing(election)));
+    }
+
+    private static Optional<Candidacies> above(ApplicationContext context) {
+        return Optional.ofNullable(context.getParent())
+                .map(parent -> parent.getBeanProvider(Candidacies.class).getIfUnique());
     }
 
     @Bean
@@ -105,30 +136,11 @@ public class BellwetherAutoConfiguration {
     /** Starts last, stops first: stands, and leaves where it does not lead. */
     @Bean
     @DependsOn("bellwetherLeaving") // by which that has started before
-    SmartLifecycle bellwetherStanding(Candidacies candidacies, ApplicationContext context) {
+    SmartLifecycle bellwetherStanding(Candidacies candidacies) {
         return new CandidacyLifecycle(
                 SmartLifecycle.DEFAULT_PHASE,
-                () -> {
-                    refuseTwice(candidacies, context.getParent());
-                    candidacies.start();
-                },
+                candidacies::start,
                 candidacies::closing);
-    }
-
-    /** Two candidacies of one process would take the seat from each other: what asks the other never runs. */
-    private static void refuseTwice(Candidacies candidacies, @Nullable ApplicationContext parent) {
-        var ofParent = parent == null
-                ? null
-                : parent.getBeanProvider(Candidacies.class).getIfUnique();
-        if (ofParent != null) {
-            var both = new TreeSet<>(candidacies.expected());
-            both.retainAll(ofParent.expected());
-            if (!both.isEmpty()) {
-                throw new IllegalStateException("this context and its parent would both stand in " + both
-                        + ", and only one of them can lead: set bellwether.enabled=false for one of the two, or name"
-                        + " an election in one only");
-            }
-        }
     }
 
     /** Starts first, stops last: gives up the seats when nothing else runs. */

@@ -2,12 +2,15 @@ package dev.bellwether.spring;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.LeadershipListener;
 import dev.bellwether.LockConfig;
 import dev.bellwether.TaskFailure;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 
@@ -333,14 +336,46 @@ public class BellwetherProperties {
         }
     }
 
-    /** Begins the settings of the candidacy in an election, declared or not. */
-    CandidacyConfig.Builder candidacy(String name) {
+    /** A key for the elections over a client of the application, and what stands for it in URIs of this scheme. */
+    private record OfClient(String scheme, String key, boolean isSet, String inUri) {}
+
+    /**
+     * Refuses what is set for a client of the same kind as the URI: who sets it expects it to hold for that, too, and
+     * might elect beside others in another table.
+     */
+    void requireNoneOverlookedBy(String of) {
+        Stream.of(
+                        new OfClient("jdbc:", "sql.table", sql.table != null, "?bellwether.table="),
+                        new OfClient("jdbc:", "sql.create-table", !sql.createTable, "?bellwether.createTable=false"),
+                        new OfClient("kafka:", "kafka.topic", kafka.topic != null, "?topic="),
+                        new OfClient("kafka:", "kafka.create-topic", !kafka.createTopic, "?topic.create=false"),
+                        new OfClient("kafka:", "kafka.by", kafka.by != null, "?by="),
+                        new OfClient("kafka:", "kafka.longest-lease", kafka.longestLease != null, "?longest.lease="),
+                        new OfClient("nats:", "nats.bucket", nats.bucket != null, "?bucket="),
+                        new OfClient("tls:", "nats.bucket", nats.bucket != null, "?bucket="),
+                        new OfClient("zk:", "zookeeper.root", zookeeper.root != null, "a path"))
+                .filter(one -> one.isSet
+                        && of.strip().toLowerCase(Locale.ROOT).startsWith(one.scheme))
+                .findFirst()
+                .ifPresent(one -> {
+                    throw new ElectionException("bellwether." + one.key + " is for elections over the application's own"
+                            + " client, and would be overlooked beside bellwether.uri: write " + one.inUri
+                            + " into the URI instead, or remove bellwether.uri");
+                });
+    }
+
+    /** Returns the settings of the candidacy in an election, declared or not. */
+    CandidacyConfig candidacy(String name, LeadershipListener listener) {
         var settings = elections.getOrDefault(name, new Election());
-        var builder = candidacy(settings);
-        Optional.ofNullable(settings.taskInterval).ifPresent(builder::taskInterval);
-        Optional.ofNullable(settings.onTaskFailure).ifPresent(builder::onTaskFailure);
-        Optional.ofNullable(settings.maxPulseInterval).ifPresent(builder::maxPulseInterval);
-        return builder;
+        try {
+            var builder = candidacy(settings).listener(listener);
+            Optional.ofNullable(settings.taskInterval).ifPresent(builder::taskInterval);
+            Optional.ofNullable(settings.onTaskFailure).ifPresent(builder::onTaskFailure);
+            Optional.ofNullable(settings.maxPulseInterval).ifPresent(builder::maxPulseInterval);
+            return builder.build();
+        } catch (ElectionException e) {
+            throw new ElectionException("bellwether.elections." + name + ": " + e.getMessage(), e);
+        }
     }
 
     /** Returns the settings of a lock, declared or not. */

@@ -38,6 +38,7 @@ public final class Candidacies {
     private final NamedElections named;
     private final ListableBeanFactory beans;
     private final ApplicationEventPublisher publisher;
+    private final Optional<Candidacies> above;
     private final Consumer<String> onStanding;
     private final Map<String, Leadership> leaderships = new ConcurrentSkipListMap<>(); // written under the lock of this
     private final Map<String, Leadership> latest = new ConcurrentHashMap<>(); // of contexts that have stopped, too
@@ -52,12 +53,14 @@ public final class Candidacies {
             NamedElections named,
             ListableBeanFactory beans,
             ApplicationEventPublisher publisher,
+            Optional<Candidacies> above,
             Consumer<String> onStanding) {
         this.elections = elections;
         this.properties = properties;
         this.named = named;
         this.beans = beans;
         this.publisher = publisher;
+        this.above = above;
         this.onStanding = onStanding;
     }
 
@@ -124,6 +127,7 @@ public final class Candidacies {
     }
 
     private void enterLate(String election) {
+        refuseTwice(Set.of(election));
         Leadership former;
         Leadership entered;
         synchronized (this) {
@@ -159,6 +163,7 @@ public final class Candidacies {
 
     /** Stands in all elections that anything names. */
     void start() {
+        refuseTwice(expected());
         var entered = new ArrayList<Entered>();
         synchronized (this) { // all at once: a thread of a bean that must stop first does not enter one that it calls
             running = true;
@@ -184,6 +189,19 @@ public final class Candidacies {
         }
         if (failure != null) {
             throw (RuntimeException) failure;
+        }
+    }
+
+    /** Two candidacies of one process would take the seat from each other: what asks the other never runs. */
+    private void refuseTwice(Set<String> coming) {
+        for (var other = above; other.isPresent(); other = other.get().above) {
+            var both = new TreeSet<>(coming);
+            both.retainAll(other.get().expected());
+            if (!both.isEmpty()) {
+                throw new IllegalStateException("this context and its parent would both stand in " + both
+                        + ", and only one of them can lead: set bellwether.enabled=false for one of the two, or name"
+                        + " an election in one only");
+            }
         }
     }
 
@@ -232,7 +250,7 @@ public final class Candidacies {
         var leadership = Objects.requireNonNull(latest.get(election));
         leadership.stopBeans(); // a context that is started again, not refreshed, has started all with a lifecycle
         onStanding.accept(election);
-        var config = properties.candidacy(election).listener(leadership).build();
+        var config = properties.candidacy(election, leadership);
         synchronized (this) {
             if (running && leadership.equals(leaderships.get(election))) {
                 leadership.stands(elections.stand(election, config));

@@ -37,6 +37,7 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
             BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
         var uri = properties.getUri();
         if (uri != null) {
+            properties.requireNoneOverlookedBy(uri);
             return Elections.connect(uri, config);
         }
         var client = properties.getClient();

@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Candidacy;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
 import dev.bellwether.Phase;
@@ -39,7 +40,6 @@ final class Leadership implements LeadershipListener {
     private final Set<Thread> ours = ConcurrentHashMap.newKeySet(); // that tell of events, start or stop beans
     private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
-    private volatile @Nullable Exception failure;
     private volatile boolean ended;
 
     Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
@@ -100,13 +100,13 @@ final class Leadership implements LeadershipListener {
         return Optional.ofNullable(since);
     }
 
-    /** Returns the error that has ended the candidacy, if one has. */
-    Optional<Exception> failure() {
-        return Optional.ofNullable(failure);
+    /** Returns the error that has ended the candidacy, or ends it while something that ran under it goes on. */
+    Optional<ElectionException> failure() {
+        return candidacy().flatMap(Candidacy::failure);
     }
 
     /** Returns the beans that have not started since this process leads, and why. */
-    Map<String, RuntimeException> unstarted() {
+    Map<String, Throwable> unstarted() {
         return beans.unstarted();
     }
 
@@ -133,7 +133,6 @@ final class Leadership implements LeadershipListener {
             ended = true;
             publisher.publishEvent(new EndedEvent(over.election()));
         } else if (event instanceof LeadershipEvent.Failed failed) {
-            failure = failed.error();
             publisher.publishEvent(new FailedEvent(failed.election(), failed.error()));
         }
     }

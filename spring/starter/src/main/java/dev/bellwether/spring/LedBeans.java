@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Mandate;
+import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -47,7 +48,7 @@ final class LedBeans {
 
     private final List<Led> ascending;
     /** Those that did not start in this term, and why. */
-    private final Map<String, RuntimeException> unstarted = new ConcurrentSkipListMap<>();
+    private final Map<String, Throwable> unstarted = new ConcurrentSkipListMap<>();
 
     private volatile boolean closing;
     private volatile boolean mayWork;
@@ -106,7 +107,7 @@ final class LedBeans {
     }
 
     /** Returns the names of the beans that did not start in this term, and why. For any thread. */
-    Map<String, RuntimeException> unstarted() {
+    Map<String, Throwable> unstarted() {
         return unstarted;
     }
 
@@ -125,7 +126,7 @@ final class LedBeans {
     }
 
     /** Starts a bean that does not run, and returns why it did not start. */
-    private Optional<RuntimeException> start(Led led, Mandate mandate) {
+    private Optional<Throwable> start(Led led, Mandate mandate) {
         if (closing || !mandate.isValid()) {
             return Optional.empty();
         }
@@ -136,7 +137,7 @@ final class LedBeans {
             }
             unstarted.remove(led.name);
             return Optional.empty();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error of one keeps none of the others from starting, nor from stopping below
             log.error("{} did not start under {}", led.name, mandate, e);
             unstarted.put(led.name, e);
             return Optional.of(e);
@@ -163,7 +164,7 @@ final class LedBeans {
                 if (led.bean.isRunning()) {
                     stop(led, waiting);
                 }
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 log.error("{} did not stop", led.name, e);
                 failures.add(e);
                 if (insists) {
@@ -268,7 +269,7 @@ final class LedBeans {
                 toldNanos = System.nanoTime();
                 try {
                     tell();
-                } catch (RuntimeException e) {
+                } catch (Throwable e) {
                     log.debug("{} did not stop again", name, e);
                 }
             }
@@ -286,15 +287,20 @@ final class LedBeans {
 
     /** What happens to some does not keep the others from starting or stopping, and is told at the end. */
     private static final class Failures {
-        private Optional<RuntimeException> first = Optional.empty();
+        private Optional<Throwable> first = Optional.empty();
 
-        void add(RuntimeException failure) {
+        void add(Throwable failure) {
             first = first.or(() -> Optional.of(failure));
         }
 
         void throwFirst() {
             first.ifPresent(failure -> {
-                throw failure;
+                if (failure instanceof Error error) {
+                    throw error;
+                }
+                throw failure instanceof RuntimeException unchecked
+                        ? unchecked
+                        : new UndeclaredThrowableException(failure); // as Kotlin may throw it
             });
         }
     }

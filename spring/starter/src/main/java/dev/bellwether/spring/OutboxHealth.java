@@ -1,5 +1,6 @@
 package dev.bellwether.spring;
 
+import dev.bellwether.outbox.OutboxAdmin;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.RelayStats;
 import java.util.Map;
@@ -44,10 +45,10 @@ final class OutboxHealth {
             details.put("exact", state.exact());
             details.put("oldest", state.oldest().toString());
             details.put("parked", state.parked());
+            degraded |= state.shards().stream().anyMatch(OutboxHealth::isLeft);
             var leaders = new TreeMap<String, String>();
             state.shards()
-                    .forEach(shard -> leaders.put(
-                            String.valueOf(shard.shard()), shard.relay().isEmpty() ? "nobody yet" : shard.relay()));
+                    .forEach(shard -> leaders.put(String.valueOf(shard.shard()), leader(shard)));
             details.put("leaders", leaders);
         } else {
             details.put(
@@ -57,5 +58,17 @@ final class OutboxHealth {
             degraded = true;
         }
         return new Told(troubles.isAnyFailed() ? "DOWN" : degraded ? DEGRADED : "UP", details);
+    }
+
+    /** Returns whether somebody has published a shard, and nobody does any more. */
+    private static boolean isLeft(OutboxAdmin.ShardState shard) {
+        return !shard.relay().isEmpty() && !shard.isServed();
+    }
+
+    private static String leader(OutboxAdmin.ShardState shard) {
+        if (isLeft(shard)) {
+            return "nobody publishes; the last was " + shard.relay();
+        }
+        return shard.relay().isEmpty() ? "nobody yet" : shard.relay();
     }
 }

@@ -26,6 +26,9 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -225,6 +228,40 @@ class ActuatorTest {
             assertThat(details(indicator).get("error")).asString().contains("planted");
             assertThat(details(indicator).get("billing")).isEqualTo("failed: planted");
         });
+    }
+
+    @Test
+    void aCandidacyThatHasFailedIsNotHealthyWhileABeanIsStopping(ControlledElections controlled) throws Exception {
+        var stopping = new CountDownLatch(1);
+        var mayStop = new CountDownLatch(1);
+        Contexts.controlled(controlled)
+                .withUserConfiguration(LeadingTest.Failing.class)
+                .run(context -> {
+                    var indicator = context.getBean("bellwetherHealthIndicator");
+                    controlled.election("billing").acquire();
+                    context.getBean("second", LeadingTest.Part.class).onStop = () -> {
+                        stopping.countDown();
+                        awaitUninterruptibly(mayStop);
+                    };
+                    var failing = CompletableFuture.runAsync(
+                            () -> controlled.election("billing").fail(new ElectionException("planted")));
+                    assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
+                    assertThat(details(indicator).get("billing")).isEqualTo("failed: planted");
+                    assertThat(status(indicator)).isEqualTo("DOWN");
+                    mayStop.countDown();
+                    assertThat(failing).succeedsWithin(Contexts.PATIENCE);
+                });
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        for (var over = false; !over; ) {
+            try {
+                latch.await();
+                over = true;
+            } catch (InterruptedException e) {
+                // deaf to it
+            }
+        }
     }
 
     @Test

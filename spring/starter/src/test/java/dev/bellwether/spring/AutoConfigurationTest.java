@@ -19,7 +19,10 @@ import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 
 @ExtendWith(BellwetherExtension.class)
@@ -73,8 +76,7 @@ class AutoConfigurationTest {
                         "bellwether.elections.billing.max-pulse-interval=3m")
                 .run(context -> {
                     var config = context.getBean(BellwetherProperties.class)
-                            .candidacy("billing")
-                            .build();
+                            .candidacy("billing", event -> {});
                     assertThat(config.lease()).isEqualTo(Duration.ofSeconds(20));
                     assertThat(config.renewInterval()).isEqualTo(Duration.ofSeconds(3));
                     assertThat(config.retryInterval()).isEqualTo(Duration.ofMillis(500));
@@ -88,8 +90,7 @@ class AutoConfigurationTest {
                     assertThat(config.onTaskFailure()).isEqualTo(TaskFailure.END);
                     assertThat(config.maxPulseInterval()).contains(Duration.ofMinutes(3));
                     assertThat(context.getBean(BellwetherProperties.class)
-                                    .candidacy("undeclared")
-                                    .build()
+                                    .candidacy("undeclared", event -> {})
                                     .lease())
                             .isEqualTo(Duration.ofSeconds(10));
                 });
@@ -106,6 +107,45 @@ class AutoConfigurationTest {
                         .getFailure()
                         .hasStackTraceContaining("bellwether.locks.report")
                         .hasStackTraceContaining("standDownBudget"));
+    }
+
+    @Test
+    void anElectionWhoseSettingsContradictEachOtherIsNamed() {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.elections.report.lease=2s",
+                        "bellwether.elections.report.stand-down-budget=5s")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("bellwether.elections.report")
+                        .hasStackTraceContaining("standDownBudget"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "jdbc:h2:mem:x, sql.table=ops.elections, ?bellwether.table=",
+        "jdbc:h2:mem:x, sql.create-table=false, ?bellwether.createTable=false",
+        "kafka://127.0.0.1:1, kafka.topic=elections, ?topic=",
+        "nats://127.0.0.1:1, nats.bucket=elections, ?bucket=",
+        "zk://127.0.0.1:1, zookeeper.root=/elections, a path"
+    })
+    void whatWouldBeOverlookedBesideAUriIsRefused(String uri, String property, String instead) {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=" + uri, "bellwether." + property)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("bellwether." + property.substring(0, property.indexOf('=')))
+                        .hasMessageContaining("write " + instead));
+    }
+
+    /** Such as on somebody's own machine, over the settings of all. */
+    @Test
+    void whatIsSetForAnotherKindOfClientIsNotLookedAt() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID(), "bellwether.sql.table=ops.elections")
+                .run(context -> assertThat(context).hasNotFailed());
     }
 
     @Test
@@ -156,15 +196,34 @@ class AutoConfigurationTest {
 
     @Test
     void aChildMovesWithTheElectionsOfItsParent() {
+        var next = "memory:" + UUID.randomUUID();
         Contexts.plain()
-                .withPropertyValues(
-                        "bellwether.uri=memory:" + UUID.randomUUID(),
-                        "bellwether.moving-to=memory:" + UUID.randomUUID())
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID(), "bellwether.moving-to=" + next)
                 .run(parent -> Contexts.plain()
                         .withParent(parent)
-                        .withPropertyValues("bellwether.moving-to=memory:" + UUID.randomUUID())
+                        .withPropertyValues("bellwether.moving-to=" + next)
                         .run(child ->
                                 assertThat(child.getBean(Elections.class)).isSameAs(parent.getBean(Elections.class))));
+    }
+
+    /** It would stay on the old backend, beside processes that have gone on to the next step. */
+    @Test
+    void aChildOfOneWhoseElectionsDoNotMoveSoIsRefused(ControlledElections controlled) {
+        var next = "bellwether.moving-to=memory:" + UUID.randomUUID();
+        var old = Contexts.plain().withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID());
+        for (var above : List.of(
+                old,
+                old.withPropertyValues("bellwether.moving-to=memory:" + UUID.randomUUID()),
+                new ApplicationContextRunner().withBean(Elections.class, controlled::elections))) {
+            above.run(parent -> Contexts.plain()
+                    .withParent(parent)
+                    .withPropertyValues(next)
+                    .run(child -> assertThat(child)
+                            .getFailure()
+                            .rootCause()
+                            .isInstanceOf(ElectionException.class)
+                            .hasMessageContaining("a parent of this context has an Elections bean")));
+        }
     }
 
     @Test

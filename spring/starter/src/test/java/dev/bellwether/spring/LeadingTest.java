@@ -37,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.LifecycleProcessor;
@@ -222,6 +223,73 @@ class LeadingTest {
                             Eventually.eventually("it is counted", Contexts.PATIENCE, () -> failures.get() == 1);
                         }
                     });
+        }
+    }
+
+    /** As where the jar was replaced under a running application, and a class is not found any more. */
+    @Test
+    void anErrorOfABeanThatStopsLeavesNoOtherRunningBesideTheSuccessor() {
+        var uri = "memory:" + UUID.randomUUID();
+        try (var others = Elections.connect(uri)) {
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.billing.stand-down-budget=40s")
+                    .withUserConfiguration(Failing.class)
+                    .run(context -> {
+                        var first = context.getBean("first", Part.class);
+                        var second = context.getBean("second", Part.class);
+                        Eventually.eventually(
+                                "both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
+                        var fails = new AtomicBoolean(true);
+                        second.onStop = () -> {
+                            if (fails.get()) {
+                                throw new NoClassDefFoundError("planted");
+                            }
+                        };
+                        try (var successor = others.stand("billing")) {
+                            context.getBean(Candidacies.class).of("billing").standDown();
+                            assertThat(successor.await(Duration.ofMillis(300)))
+                                    .as("one of them runs")
+                                    .isEmpty();
+                            fails.set(false);
+                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                            assertThat(List.of(first.isRunning(), second.isRunning()))
+                                    .containsOnly(false);
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void aBeanWhoseStartEndsInAnErrorIsStartedAgainAndKeepsNoOtherFromStarting() {
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
+                .withUserConfiguration(Failing.class)
+                .withBean(BeanPostProcessor.class, FirstFailsOnce::new)
+                .run(context -> {
+                    Eventually.eventually(
+                            "the other runs",
+                            Contexts.PATIENCE,
+                            context.getBean("second", Part.class)::isRunning);
+                    Eventually.eventually(
+                            "it runs",
+                            Contexts.PATIENCE,
+                            context.getBean("first", Part.class)::isRunning);
+                });
+    }
+
+    private static final class FirstFailsOnce implements BeanPostProcessor {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+            if (name.equals("first") && bean instanceof Part part) {
+                part.onStart = () -> {
+                    part.onStart = () -> {};
+                    throw new NoClassDefFoundError("planted");
+                };
+            }
+            return bean;
         }
     }
 
@@ -748,6 +816,23 @@ class LeadingTest {
                             .withUserConfiguration(Hasty.class)
                             .run(child -> assertThat(child).getFailure().hasStackTraceContaining("starts by itself"));
                 });
+    }
+
+    @Test
+    void aContextDoesNotStandBesideAnyAboveItWhenABeanIsMadeLate(ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withBean(MadeLate.LateWork.class, MadeLate.LateWork::new)
+                .run(above -> Contexts.plain()
+                        .withParent(above)
+                        .run(parent -> Contexts.plain()
+                                .withParent(parent)
+                                .withUserConfiguration(MadeLate.class)
+                                .run(child -> {
+                                    var late = child.getBean(MadeLate.LateWork.class);
+                                    assertThatThrownBy(late::run)
+                                            .isInstanceOf(IllegalStateException.class)
+                                            .hasMessageContaining("both stand in [late]");
+                                })));
     }
 
     static class Billing {

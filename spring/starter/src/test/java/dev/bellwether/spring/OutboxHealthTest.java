@@ -127,6 +127,23 @@ class OutboxHealthTest {
         });
     }
 
+    /** As when Kafka goes, and decides the elections, too: the relay is fenced, and nobody takes over. */
+    @Test
+    void aRelayOfAShardThatNobodyPublishesAnyMoreIsDegraded(ControlledElections controlled) {
+        application().run(former -> {
+            await("it leads", former, "UP", "leading", true);
+            awaitLeaders(former);
+        });
+        looking(rig.on(Contexts.controlled(controlled))).run(context -> {
+            await("its table is read", context, "UP", "leading", false);
+            new JdbcTemplate(rig.database)
+                    .execute("UPDATE " + rig.table + "_relay SET seen = seen - interval '2 minutes'");
+            await("nobody has published for long", context, "DEGRADED", "leading", false);
+            assertThat(String.valueOf(details(indicator(context)).get("leaders")))
+                    .contains("nobody publishes; the last was ");
+        });
+    }
+
     @Test
     void thereIsNoHealthOfARelayWhereThereIsNoRelay() {
         rig.application()
