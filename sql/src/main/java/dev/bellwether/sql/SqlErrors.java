@@ -184,13 +184,16 @@ final class SqlErrors {
         };
     }
 
-    /** Returns what to throw for an error at the beginning, when a person is there to read it. */
+    /**
+     * Returns what to throw for an error at the beginning, when a person is there to read it. A database may be
+     * read-only then, too, because a fail-over is under way.
+     */
     ElectionException atStart(SQLException e) {
         var kind = kindOf(e);
         return switch (kind) {
-            case NO_ANSWER -> new UnavailableException(advice(kind, e), e);
+            case READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
             case NO_RIGHT, NO_LOGIN, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
-            case NO_TABLE, NO_COLUMN, READ_ONLY -> new ElectionException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN -> new ElectionException(advice(kind, e), e);
         };
     }
 

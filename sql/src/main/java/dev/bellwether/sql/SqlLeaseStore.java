@@ -2,7 +2,6 @@ package dev.bellwether.sql;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
-import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -136,9 +135,8 @@ final class SqlLeaseStore implements LeaseStore {
             });
             writable = true;
         } catch (SQLException e) {
-            var meaning = faults.atStart(e);
-            if (!(meaning instanceof UnavailableException)) { // else the candidacy tries again by itself
-                throw meaning;
+            if (SqlErrors.kindOf(e) != SqlErrors.Kind.NO_ANSWER) { // else the candidacy tries again by itself
+                throw faults.atStart(e);
             }
         } finally {
             session.close();

@@ -8,16 +8,20 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Metrics;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
+import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.servers.Ports;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -142,17 +146,47 @@ class PostgresErrorTest {
 
     @Test
     void aReadOnlyDatabaseIsNamedWithTheWayToThePrimary() throws Exception {
-        Elections.connect(uri("")).close();
-        execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
-                + "_candidate TO " + role + "; ALTER ROLE " + role + " SET default_transaction_read_only = on");
+        makeReadOnlyRole();
         try (var elections = Elections.connect(as(role))) {
             assertThatThrownBy(() -> elections.stand("billing"))
-                    .isInstanceOf(ElectionException.class)
-                    .isNotInstanceOf(UnavailableException.class)
+                    .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("read-only")
                     .hasMessageContaining("targetServerType=primary");
             assertThat(elections.list()).as("one may look").isEmpty();
         }
+    }
+
+    /** As while a fail-over is under way: the address leads to a standby, and then to the new primary. */
+    @Test
+    void aDatabaseThatIsReadOnlyWhenACandidateIsConnectedLazilyEndsNoCandidacy() throws Exception {
+        makeReadOnlyRole();
+        var unanswered = new AtomicInteger();
+        var config = ElectionsConfig.builder()
+                .connectLazily(true)
+                .metrics(new Metrics() {
+                    @Override
+                    public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                        unanswered.incrementAndGet();
+                    }
+                })
+                .build();
+        try (var elections = Elections.connect(as(role), config);
+                var leader = elections.stand("billing", CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
+            Eventually.eventually(
+                    "it has claimed in vain, or has failed",
+                    PATIENCE,
+                    () -> unanswered.get() > 0 || leader.failure().isPresent());
+            assertThat(leader.failure()).isEmpty();
+            execute("ALTER ROLE " + role + " RESET default_transaction_read_only;"
+                    + " SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '" + role + "'");
+            assertThat(leader.await(PATIENCE)).isPresent();
+        }
+    }
+
+    private void makeReadOnlyRole() throws SQLException {
+        Elections.connect(uri("")).close();
+        execute("CREATE ROLE " + role + " LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table
+                + "_candidate TO " + role + "; ALTER ROLE " + role + " SET default_transaction_read_only = on");
     }
 
     @Test
