@@ -90,6 +90,10 @@ record SeatRow(
         return copy(metadata, remaining, term, note);
     }
 
+    SeatRow withTop(int top) {
+        return copy(metadata, remaining, term, note, top);
+    }
+
     /** Returns the row with its lease given again. */
     SeatRow extendedBy(long micros) {
         return copy(metadata, micros, micros, note);
@@ -97,22 +101,13 @@ record SeatRow(
 
     /** Returns the row with what changes while one holds the seat. */
     private SeatRow copy(String metadata, long remaining, long term, String note) {
+        return copy(metadata, remaining, term, note, topPriority);
+    }
+
+    private SeatRow copy(String metadata, long remaining, long term, String note, int top) {
         return new SeatRow(
-                election,
-                token,
-                candidate,
-                nonce,
-                priority,
-                metadata,
-                since,
-                remaining,
-                term,
-                standDown,
-                ended,
-                era,
-                listed,
-                topPriority,
-                note);
+                election, token, candidate, nonce, priority, metadata, since, remaining, term, standDown, ended, era,
+                listed, top, note);
     }
 
     View view() {

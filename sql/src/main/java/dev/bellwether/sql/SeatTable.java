@@ -33,6 +33,10 @@ class SeatTable {
     /*
      * A row is locked, then judged here, then written: nobody can have changed it in between. What the database's clock
      * says is part of the row that was read. A row that somebody else has locked is not waited for.
+     *
+     * A statement that locks reads nothing else, nor does one before it in its transaction: MariaDB, with
+     * innodb_snapshot_isolation, refuses to lock a row that has changed since the transaction first read anything, and
+     * undoes it all.
      */
     static final String TOP =
             "(SELECT MAX(c.priority) FROM {c} c WHERE c.election = e.election AND c.until_at > {now})";
@@ -41,6 +45,7 @@ class SeatTable {
 
     static final String COLUMNS = "e.election, e.token, e.candidate, e.nonce, e.priority, e.metadata, e.since_at, "
             + LEFT + ", e.term, e.stand_down, e.ended, e.era, e.listed, " + TOP + ", e.note";
+    private static final String COLUMNS_OF_LOCKED = COLUMNS.replace(TOP, "NULL");
     private static final String STRIKE = "DELETE FROM {c} WHERE election = ? AND candidate = ?";
     private static final int CHUNK = 500;
 
@@ -101,22 +106,26 @@ class SeatTable {
                             .toList());
             var begunNanos = System.nanoTime();
             transact(connection, () -> {
-                var locked =
-                        select(connection, promising.keySet(), dialect.pathOfToken("{e} e"), dialect.lockToGrant());
+                var locked = lock(connection, promising.keySet(), dialect.pathOfToken("{e} e"), dialect.lockToGrant());
                 var granted = new ArrayList<String>();
                 for (var row : locked.values()) {
                     var claim = Objects.requireNonNull(promising.get(row.election()));
                     if (claim.isBefore(row.era())) {
-                        judged.put(row.election(), new Judged(Verdict.REFUSED, row));
-                    } else if (isFree(row)) {
+                        continue;
+                    }
+                    if (isFree(row)) {
                         alone(claim.election(), () -> grant(connection, claim));
                         granted.add(row.election());
                     } else {
-                        judged.put(row.election(), new Judged(Verdict.REFUSED, mend(connection, row, begunNanos)));
+                        mend(connection, row, begunNanos);
                     }
                 }
-                for (var row : read(connection, granted).values()) {
-                    judged.put(row.election(), new Judged(Verdict.GRANTED, row));
+                for (var row : read(connection, locked.keySet()).values()) {
+                    judged.put(row.election(), new Judged(Verdict.REFUSED, row));
+                }
+                for (var election : granted) {
+                    var row = Objects.requireNonNull(judged.get(election)).row();
+                    judged.put(election, new Judged(Verdict.GRANTED, row));
                     news.add(row);
                 }
                 announce(connection, granted);
@@ -129,9 +138,9 @@ class SeatTable {
     Outcome renew(Connection connection, Collection<Lease> leases) throws SQLException {
         var elections = leases.stream().map(lease -> lease.claim().election()).toList();
         var judged = new HashMap<String, Judged>();
-        var news = new ArrayList<SeatRow>();
+        var news = new HashMap<String, SeatRow>();
         transact(connection, () -> {
-            var locked = select(connection, elections, dialect.lockToRenew());
+            var locked = lockRows(connection, elections);
             var byTerm = new HashMap<Duration, List<String>>();
             for (var lease : leases) {
                 var row = locked.get(lease.claim().election());
@@ -150,7 +159,7 @@ class SeatTable {
                     judged.put(row.election(), new Judged(Verdict.GRANTED, extended));
                     if (extended.remaining() < row.remaining()
                             || !row.metadata().equals(metadata)) {
-                        news.add(extended); // nobody need wait as long as it believes
+                        news.put(row.election(), extended); // nobody need wait as long as it believes
                     }
                 } else {
                     judged.put(row.election(), new Judged(Verdict.REFUSED, row));
@@ -159,9 +168,10 @@ class SeatTable {
             for (var entry : byTerm.entrySet()) {
                 extend(connection, entry.getKey(), entry.getValue());
             }
+            addTops(connection, news);
         });
         judgeMissed(connection, leases, judged);
-        return new Outcome(judged, news, false);
+        return new Outcome(judged, List.copyOf(news.values()), false);
     }
 
     /** Judges those leases whose rows could not be locked. */
@@ -191,9 +201,12 @@ class SeatTable {
         var judged = new HashMap<String, Judged>();
         var news = new ArrayList<SeatRow>();
         transact(connection, () -> {
-            var locked = select(connection, elections, dialect.lockToRenew());
+            var locked = lockRows(connection, elections);
             for (var claim : claims) {
                 update(connection, STRIKE, claim.election(), claim.candidate());
+            }
+            addTops(connection, locked);
+            for (var claim : claims) {
                 var row = locked.get(claim.election());
                 if (row == null) {
                     continue;
@@ -237,7 +250,7 @@ class SeatTable {
 
     /** Reads rows without locking them. An election that was never claimed has none. */
     Map<String, SeatRow> read(Connection connection, Collection<String> elections) throws SQLException {
-        return select(connection, elections, "");
+        return select(connection, COLUMNS, elections, "{e} e", "");
     }
 
     /** Reads who stands, the holder included. */
@@ -280,8 +293,7 @@ class SeatTable {
             insertRow(connection, election); // which may wait where there is a row, and somebody has locked it
         }
         transact(connection, () -> {
-            var row =
-                    select(connection, List.of(election), dialect.lockToRenew()).get(election);
+            var row = lockRows(connection, List.of(election)).get(election);
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
                 throw new LockedRow(election, null);
             }
@@ -299,8 +311,8 @@ class SeatTable {
             throws SQLException {
         var noted = new ArrayList<SeatRow>();
         transact(connection, () -> {
-            var row =
-                    select(connection, List.of(election), dialect.lockToRenew()).get(election);
+            var locked = lockRows(connection, List.of(election));
+            var row = locked.get(election);
             if (row == null && !read(connection, List.of(election)).isEmpty()) {
                 throw new LockedRow(election, null);
             }
@@ -310,7 +322,8 @@ class SeatTable {
                     && row.note().equals(expected)) {
                 update(connection, "UPDATE {e} SET note = NULLIF(?, '') WHERE election = ?", note, election);
                 announce(connection, List.of(election));
-                noted.add(row.withNote(note));
+                addTops(connection, locked);
+                noted.add(Objects.requireNonNull(locked.get(election)).withNote(note));
             }
         });
         return noted.stream().findFirst();
@@ -503,12 +516,12 @@ class SeatTable {
     }
 
     /** Does to a row that stays as it is what a claim does anyway. */
-    private SeatRow mend(Connection connection, SeatRow row, long begunNanos) throws SQLException {
+    private void mend(Connection connection, SeatRow row, long begunNanos) throws SQLException {
         update(connection, "UPDATE {e} SET listed = 1 WHERE election = ? AND listed = 0", row.election());
         // On H2 the clock of a transaction stands still, and the lease may have been given since.
         var age = Duration.ofNanos(2 * (System.nanoTime() - begunNanos)); // by whatever clock
         if (!row.outlastsItsTerm() || row.remaining() - row.term() <= micros(age)) {
-            return row;
+            return;
         }
         // The clock was set back. The lease was given before now, so it ends, in truth, a term from now at the latest.
         try (var statement = prepare(connection, "UPDATE {e} SET expires_at = {now} + ? WHERE election = ?")) {
@@ -516,19 +529,31 @@ class SeatTable {
             statement.setString(2, row.election());
             statement.executeUpdate();
         }
-        return row.withRemaining(row.term());
     }
 
-    private Map<String, SeatRow> select(Connection connection, Collection<String> elections, String lock)
+    /** Locks rows whose tokens stay, those that nobody else has locked. Who stands is not read with them. */
+    private Map<String, SeatRow> lockRows(Connection connection, Collection<String> elections) throws SQLException {
+        return lock(connection, elections, "{e} e", dialect.lockToRenew());
+    }
+
+    private Map<String, SeatRow> lock(Connection connection, Collection<String> elections, String table, String lock)
             throws SQLException {
-        return select(connection, elections, "{e} e", lock);
+        return select(connection, COLUMNS_OF_LOCKED, elections, table, lock);
     }
 
-    private Map<String, SeatRow> select(Connection connection, Collection<String> elections, String table, String lock)
+    /** Adds to rows that are locked by now who stands. */
+    private void addTops(Connection connection, Map<String, SeatRow> locked) throws SQLException {
+        var seen = read(connection, locked.keySet());
+        locked.replaceAll((election, row) ->
+                row.withTop(orUnheld(seen.get(election), election).topPriority()));
+    }
+
+    private Map<String, SeatRow> select(
+            Connection connection, String columns, Collection<String> elections, String table, String lock)
             throws SQLException {
         var rows = new LinkedHashMap<String, SeatRow>();
         for (var chunk : chunks(List.copyOf(elections))) {
-            var sql = "SELECT " + COLUMNS + " FROM " + table + " WHERE e.election IN (" + marks(chunk.size()) + ")"
+            var sql = "SELECT " + columns + " FROM " + table + " WHERE e.election IN (" + marks(chunk.size()) + ")"
                     + lock;
             try (var statement = prepare(connection, sql)) {
                 for (var i = 0; i < chunk.size(); i++) {

@@ -25,6 +25,8 @@ final class SqlErrors {
     private static final int MARIADB_NO_DATABASE = 1049;
     private static final int MARIADB_LOCK_WAIT = 1205;
     private static final int MARIADB_DEADLOCK = 1213;
+    /** With {@code innodb_snapshot_isolation}, the default of newer ones. */
+    private static final int MARIADB_CHANGED = 1020;
 
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,253}");
 
@@ -142,6 +144,7 @@ final class SqlErrors {
     static boolean isUndone(SQLException e) {
         var state = state(e);
         return e.getErrorCode() == MARIADB_DEADLOCK
+                || e.getErrorCode() == MARIADB_CHANGED
                 || state.equals("40P01")
                 || (state.equals("40001") && !isLockWait(e)); // as Connector/J calls that, too
     }

@@ -34,6 +34,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -418,6 +419,68 @@ class StoreTest {
                             .join())
                     .as("unless this machine was busy for a second")
                     .matches("|another transaction has locked .*");
+        }
+    }
+
+    /**
+     * MariaDB refuses to lock a row that another has changed since the transaction first read anything, as who stands
+     * for the election before: that takes long here.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRowThatChangesAllTheTimeFailsNoOther(boolean claims) throws Exception {
+        try (var server = MysqlFamilyServer.start(Kind.MARIADB_PLAIN, "--innodb-snapshot-isolation=ON")) {
+            openLent(server.uri());
+            var both = List.of(claim(election + 1, "one", LEASE), claim(election + 2, "one", LEASE));
+            for (var claim : both) {
+                assertThat(acquire(claim).granted()).isTrue();
+                if (claims) {
+                    assertThat(join(store.release(claim)).granted()).isTrue();
+                }
+            }
+            listMany(election + 1);
+            var over = new AtomicBoolean();
+            var changed = new AtomicInteger();
+            var changes = CompletableFuture.runAsync(() -> {
+                try (var other = server.connect();
+                        var change = other.prepareStatement(
+                                "UPDATE bellwether_election SET priority = priority + 1 WHERE election = ?")) {
+                    change.setString(1, election + 2);
+                    while (!over.get()) {
+                        changed.addAndGet(change.executeUpdate());
+                    }
+                } catch (SQLException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            Eventually.eventually("it changes", PATIENCE, () -> changed.get() > 0 || changes.isDone());
+            var gate = new CompletableFuture<Boolean>();
+            var reading = heldUp(gate);
+            var answers = claims
+                    ? both.stream().map(store::acquire).toList()
+                    : store.renew(both.stream()
+                            .map(claim -> new Lease(claim, 1, LEASE))
+                            .toList());
+            gate.complete(true);
+            join(reading);
+            assertThat(join(answers.get(0)).granted()).isTrue();
+            over.set(true);
+            join(changes);
+            store.close();
+        }
+    }
+
+    /** Lists more candidates than are looked through in an instant. */
+    private void listMany(String seat) throws SQLException {
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement()) {
+            statement.execute("INSERT INTO bellwether_election_candidate (election, candidate, priority, metadata,"
+                    + " until_at) VALUES ('" + seat + "', 'c', 0, '', 9000000000000000000)");
+            for (var twice = 0; twice < 16; twice++) {
+                statement.execute("INSERT INTO bellwether_election_candidate (election, candidate, priority, metadata,"
+                        + " until_at) SELECT election, CONCAT(candidate, '" + (char) ('d' + twice)
+                        + "'), 0, '', until_at FROM bellwether_election_candidate WHERE candidate LIKE 'c%'");
+            }
         }
     }
 
