@@ -501,7 +501,8 @@ class SeatTable {
 
     private void extend(Connection connection, Duration term, List<String> elections) throws SQLException {
         for (var chunk : chunks(elections)) {
-            var sql = "UPDATE {e} SET expires_at = {now} + ?, term = ? WHERE election IN (" + marks(chunk.size()) + ")";
+            var sql = "UPDATE " + dialect.pathOfRow("{e}") + " SET expires_at = {now} + ?, term = ? WHERE election IN ("
+                    + marks(chunk.size()) + ")";
             try (var statement = prepare(connection, sql)) {
                 statement.setLong(1, micros(term));
                 statement.setLong(2, micros(term));
@@ -533,7 +534,7 @@ class SeatTable {
 
     /** Locks rows whose tokens stay, those that nobody else has locked. Who stands is not read with them. */
     private Map<String, SeatRow> lockRows(Connection connection, Collection<String> elections) throws SQLException {
-        return lock(connection, elections, "{e} e", dialect.lockToRenew());
+        return lock(connection, elections, dialect.pathOfRow("{e} e"), dialect.lockToRenew());
     }
 
     private Map<String, SeatRow> lock(Connection connection, Collection<String> elections, String table, String lock)
