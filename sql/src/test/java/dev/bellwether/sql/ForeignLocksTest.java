@@ -2,12 +2,15 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.testkit.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -18,12 +21,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A row that is none of ours, and that somebody has locked on MariaDB or MySQL, costs us nothing. */
 @Timeout(180)
 class ForeignLocksTest {
     private static final Duration LEASE = Duration.ofMinutes(5);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final int MOST_SECONDS = 2;
 
     private final String table =
             "foreign_" + UUID.randomUUID().toString().replace("-", "").substring(0, 12);
@@ -60,10 +65,57 @@ class ForeignLocksTest {
         return answer.view().token();
     }
 
+    /** Those who gave no sign are forgotten without a look at the rows of all others under a lock. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void whoIsForgottenIsFoundWithoutAWaitForOthers(Kind kind) throws Exception {
+        var server = MysqlFamilyServer.shared(kind);
+        var candidates = table + "_candidate";
+        try (var elections =
+                        Elections.connect(server.uri() + "&bellwether.table=" + table + "&bellwether.presence=2s");
+                var leader = elections.stand("own", CandidacyConfig.ofLease(Duration.ofSeconds(3)));
+                var other = server.connect();
+                var looks = server.connect()) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            execute(other, listed(candidates, "foreign", "9000000000000000000"));
+            execute(other, listed(candidates, "gone", "0"));
+            other.setAutoCommit(false);
+            lock(other, "SELECT 1 FROM " + candidates + " WHERE election = 'foreign' FOR UPDATE");
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            var waits = "SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND, trx_wait_started, NOW())), 0)"
+                    + " FROM information_schema.innodb_trx WHERE trx_query LIKE '%" + candidates + "%'";
+            Eventually.eventually("it is forgotten", PATIENCE, () -> {
+                assertThat(number(looks, waits))
+                        .as("for how long a session of ours waits")
+                        .isLessThanOrEqualTo(MOST_SECONDS);
+                return number(looks, "SELECT COUNT(*) FROM " + candidates + " WHERE election = 'gone'") == 0;
+            });
+            assertThat(mandate.isValid()).isTrue();
+            other.rollback();
+        }
+    }
+
+    private static String listed(String candidates, String election, String until) {
+        return "INSERT INTO " + candidates + " (election, candidate, priority, metadata, until_at) VALUES ('" + election
+                + "', 'c', 0, '', " + until + ")";
+    }
+
     private static void lock(Connection connection, String sql) throws SQLException {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             assertThat(result.next()).isTrue();
+        }
+    }
+
+    private static long number(Connection connection, String sql) {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        } catch (SQLException e) {
+            throw new AssertionError(e);
         }
     }
 
