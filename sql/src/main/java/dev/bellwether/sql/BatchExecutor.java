@@ -7,10 +7,13 @@ import dev.bellwether.spi.Durations;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
@@ -64,7 +67,16 @@ final class BatchExecutor {
 
     private final List<Request<?>> postponed = new ArrayList<>();
     private final Set<String> malformed = new HashSet<>(); // of which a person was told
-    private final Set<String> lockedOut = new HashSet<>(); // elections whose last claim met a lock
+    /** Elections whose last claim met a lock, the one that has met its lock last behind the others. */
+    private final Set<String> lockedOut = new LinkedHashSet<>();
+
+    /** Whether a claim of this batch has waited for a place that somebody has locked. */
+    private boolean waited;
+    /** Those of this batch that were put back once. */
+    private final Set<Request<?>> putBack = Collections.newSetFromMap(new IdentityHashMap<>());
+    /** Those of this batch that are to be put back. */
+    private final Set<Request<?>> later = Collections.newSetFromMap(new IdentityHashMap<>());
+
     private long nextOrderNanos;
     private volatile boolean listening;
     private volatile boolean missed; // announcements, while nobody listened
@@ -239,14 +251,56 @@ final class BatchExecutor {
 
     // ---------------------------------------------------------------- requests
 
-    void serve(List<RequestQueue.Queued> batch) {
+    /**
+     * Serves them. Once a claim has waited for a place that somebody has locked, renewals come first again: returns the
+     * requests that are to be served behind those, in their order.
+     */
+    List<RequestQueue.Queued> serve(List<RequestQueue.Queued> batch) {
         noteLeaving();
+        waited = false;
+        putBack.clear();
+        later.clear();
+        batch.stream()
+                .filter(RequestQueue.Queued::again)
+                .map(RequestQueue.Queued::request)
+                .forEach(putBack::add);
         UnavailableException outOfReach = null;
         for (var group : groups(batch)) {
             for (var part : apart(group)) {
-                outOfReach = serve(part, outOfReach);
+                outOfReach = serve(inTime(part), outOfReach);
             }
         }
+        return batch.stream().filter(queued -> later.contains(queued.request())).toList();
+    }
+
+    /** Returns those of some of a kind that are to be served now, after all that has been waited for. */
+    private List<Request<?>> inTime(List<Request<?>> part) {
+        if (!waited) {
+            return part;
+        }
+        if (lockedOut.contains(part.get(0).election()) && part.get(0) instanceof Request.Acquire) {
+            fail(part, busy()); // or the others would wait for each of them
+            return List.of();
+        }
+        return putOff(part);
+    }
+
+    /**
+     * Has some of a kind served later, behind the renewals, but each once only: returns those for which it is the
+     * second time, and fails the claims among them, which may have to wait.
+     */
+    private List<Request<?>> putOff(List<Request<?>> part) {
+        var second = part.stream().filter(putBack::contains).collect(Collectors.<Request<?>>toUnmodifiableList());
+        part.stream().filter(request -> !putBack.contains(request)).forEach(later::add);
+        if (!second.isEmpty() && second.get(0) instanceof Request.Acquire) {
+            fail(second, busy());
+            return List.of();
+        }
+        return second;
+    }
+
+    private UnavailableException busy() {
+        return new UnavailableException(source + " was busy with rows that others have locked");
     }
 
     /** Only between batches: all claims that came before are served by then, and none that came later. */
@@ -277,6 +331,9 @@ final class BatchExecutor {
 
     /** Serves some of a kind, unless the database is out of reach. Returns the error if it is. */
     private @Nullable UnavailableException serve(List<Request<?>> group, @Nullable UnavailableException outOfReach) {
+        if (group.isEmpty()) {
+            return outOfReach;
+        }
         if (outOfReach != null) {
             fail(group, outOfReach);
             return outOfReach;
@@ -304,29 +361,18 @@ final class BatchExecutor {
     }
 
     /**
-     * A claim of a seat that has its place in an index locked fails the transaction that it is in. Those who claim the
-     * others must not suffer, nor wait for many of them.
+     * A claim of a seat that has its place in an index locked fails the transaction that it is in, after a wait. Those
+     * who claim the others must not suffer, nor those who renew: the others are served without it, but later.
      */
     private void serveUnlocked(List<Request<?>> group) throws SQLException {
-        var rest = group;
-        var untilNanos = 0L;
-        while (!rest.isEmpty()) {
-            try {
-                serveGroup(rest);
-                return;
-            } catch (SeatTable.LockedRow e) {
-                lockedOut.add(e.election());
-                fail(about(rest, e.election()::equals), new UnavailableException(String.valueOf(e.getMessage()), e));
-                var others = about(rest, election -> !election.equals(e.election()));
-                var now = System.nanoTime();
-                if (rest == group) {
-                    untilNanos = now + shortest(group).toNanos();
-                } else if (now - untilNanos > 0) {
-                    fail(others, new UnavailableException(source + " was busy with rows that others have locked"));
-                    return;
-                }
-                rest = others;
-            }
+        try {
+            serveGroup(group);
+        } catch (SeatTable.LockedRow e) {
+            waited = true;
+            lockedOut.remove(e.election());
+            lockedOut.add(e.election());
+            fail(about(group, e.election()::equals), new UnavailableException(String.valueOf(e.getMessage()), e));
+            putOff(about(group, election -> !election.equals(e.election())));
         }
     }
 
@@ -348,7 +394,7 @@ final class BatchExecutor {
         }
         UnavailableException outOfReach = null;
         for (var request : group) {
-            outOfReach = serve(List.of(request), outOfReach);
+            outOfReach = serve(inTime(List.of(request)), outOfReach);
         }
         return outOfReach;
     }
@@ -380,12 +426,17 @@ final class BatchExecutor {
         return groups;
     }
 
-    /** Claims that may meet a lock again go behind the others of their group: those must not share their fate. */
+    /**
+     * Claims that may meet a lock again go behind the others of their group, each alone: none must share the fate of
+     * another.
+     */
     private List<List<Request<?>>> apart(List<Request<?>> group) {
         if (lockedOut.isEmpty() || !(group.get(0) instanceof Request.Acquire)) {
             return List.of(group);
         }
-        return Stream.of(about(group, election -> !lockedOut.contains(election)), about(group, lockedOut::contains))
+        var others = about(group, election -> !lockedOut.contains(election));
+        var known = lockedOut.stream().map(election -> about(group, election::equals));
+        return Stream.concat(Stream.of(others), known)
                 .filter(part -> !part.isEmpty())
                 .toList();
     }

@@ -42,8 +42,12 @@ final class RequestQueue {
     private boolean woken; // guarded by lock
     private boolean closed; // guarded by lock
 
-    /** A request, and when it was made. */
-    record Queued(Request<?> request, long bornNanos) {
+    /**
+     * A request, and when it was made.
+     *
+     * @param again whether it was put back, behind the renewals
+     */
+    record Queued(Request<?> request, long bornNanos, boolean again) {
         /** Whether nobody waits for it any more. */
         boolean isStale(long nowNanos) {
             return nowNanos - bornNanos > request.patience().toNanos();
@@ -88,7 +92,7 @@ final class RequestQueue {
                 executor.unsent(oldest.request()); // while no later claim can be served
                 stale.add(queue.remove()); // so that what piles up while the executor is held up is bounded by patience
             }
-            queue.add(new Queued(request, now));
+            queue.add(new Queued(request, now, false));
             news.signal();
         } finally {
             lock.unlock();
@@ -148,8 +152,9 @@ final class RequestQueue {
         for (var batch = take(); batch != null; batch = take()) {
             underWay = batch;
             try {
-                executor.serve(batch);
+                var rest = executor.serve(batch);
                 executor.lookAround();
+                putBack(rest);
             } catch (RuntimeException | Error e) {
                 log.error("a fault in the elections on {}", source, e);
                 executor.fail(batch.stream().map(Queued::request).toList(), e);
@@ -159,6 +164,18 @@ final class RequestQueue {
             }
         }
         executor.close();
+    }
+
+    /** To be served first, behind what renewals have come meanwhile. */
+    private void putBack(List<Queued> rest) {
+        lock.lock();
+        try {
+            for (var i = rest.size() - 1; i >= 0; i--) {
+                queue.addFirst(new Queued(rest.get(i).request(), rest.get(i).bornNanos(), true));
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Takes all renewals, and of the others so many in their order. */

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.UnavailableException;
@@ -34,6 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The guard on each database, against the store itself: mandates here believe for ever that they are valid. */
@@ -274,6 +277,32 @@ class GuardTest {
                             .toCompletableFuture()
                             .join()
                             .granted());
+        }
+    }
+
+    /** Each claim in the gap waits for a second, on MySQL for two, and must leave time for renewals. */
+    @ParameterizedTest
+    @CsvSource({"MARIADB_PLAIN, 4", "MYSQL, 5"})
+    void manyClaimsInTheGapOfARefusedGuardLeaveTheirProcessTheTimeToRenew(Kind kind, int seconds) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        open(uri);
+        var refused = election + "-b";
+        acquire(claim(refused, "second"));
+        var lease = Duration.ofSeconds(seconds);
+        try (var guarded = transaction(uri);
+                var elections = Elections.connect(uri);
+                var leader = elections.stand(election + "-leads", CandidacyConfig.ofLease(lease))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            requireRefused(guarded, refused);
+            var slow = CandidacyConfig.ofLease(Duration.ofSeconds(60));
+            var stuck = IntStream.range(0, 8)
+                    .mapToObj(i -> elections.stand(election + "-a" + i, slow))
+                    .toList();
+            Eventually.throughout("it leads", lease.multipliedBy(3), mandate::isValid);
+            guarded.rollback();
+            for (var one : stuck) {
+                assertThat(one.await(PATIENCE)).isPresent();
+            }
         }
     }
 

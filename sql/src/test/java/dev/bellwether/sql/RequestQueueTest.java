@@ -18,10 +18,10 @@ class RequestQueueTest {
     void renewalsDoNotWaitForAllWhoClaim() {
         var queue = new ArrayDeque<RequestQueue.Queued>();
         for (var i = 0; i < 3 * RequestQueue.LARGEST_BATCH; i++) {
-            queue.add(new RequestQueue.Queued(new Request.Acquire(claim(i), new CompletableFuture<>()), i));
+            queue.add(new RequestQueue.Queued(new Request.Acquire(claim(i), new CompletableFuture<>()), i, false));
         }
         var renewal = new Request.Renew(new Lease(claim(-1), 1, LEASE), new CompletableFuture<>());
-        queue.add(new RequestQueue.Queued(renewal, 0));
+        queue.add(new RequestQueue.Queued(renewal, 0, false));
         var first = RequestQueue.takeBatch(queue);
         assertThat(first).hasSize(RequestQueue.LARGEST_BATCH + 1);
         assertThat(first).extracting(RequestQueue.Queued::request).contains(renewal);
