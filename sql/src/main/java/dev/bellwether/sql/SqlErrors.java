@@ -9,6 +9,7 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -18,6 +19,9 @@ import java.util.regex.Pattern;
  */
 final class SqlErrors {
     private static final int MARIADB_READ_ONLY = 1290;
+    private static final int MARIADB_SYNTAX = 1064;
+    private static final Set<Integer> H2_UNUSABLE = Set.of(42000, 42001, 90079);
+    private static final int SQLITE_ERROR = 1;
     private static final int MARIADB_NO_INDEX = 1176;
     private static final int MARIADB_TABLE_DENIED = 1142;
     private static final int MARIADB_COLUMN_DENIED = 1143;
@@ -58,6 +62,7 @@ final class SqlErrors {
         NO_LOGIN,
         NO_ENTRY,
         READ_ONLY,
+        UNUSABLE,
         NO_ANSWER
     }
 
@@ -95,7 +100,19 @@ final class SqlErrors {
         if (state.equals("3D000") || state.equals("3F000") || e.getErrorCode() == MARIADB_NO_DATABASE) {
             return Kind.NO_ENTRY;
         }
-        return Kind.NO_ANSWER;
+        return isUnusable(e, message) ? Kind.UNUSABLE : Kind.NO_ANSWER;
+    }
+
+    /**
+     * Whether the database does not understand what we say. Not by class 42 alone: MySQL gives the state 42000 to what
+     * passes, too, as to too many connections.
+     */
+    private static boolean isUnusable(SQLException e, String message) {
+        return state(e).equals("42601")
+                || e.getErrorCode() == MARIADB_SYNTAX
+                || H2_UNUSABLE.contains(e.getErrorCode())
+                || (e.getErrorCode() == SQLITE_ERROR
+                        && (message.contains("syntax error") || message.contains("unknown database")));
     }
 
     /** PostgreSQL's driver, which was given none, says so as if the connection had been refused. */
@@ -182,7 +199,8 @@ final class SqlErrors {
     ElectionException inOperation(SQLException e) {
         var kind = kindOf(e);
         return switch (kind) {
-            case NO_TABLE, NO_COLUMN, NO_RIGHT, NO_LOGIN, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN, NO_RIGHT, NO_LOGIN, NO_ENTRY, UNUSABLE ->
+                new AccessRefusedException(advice(kind, e), e);
             case READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
         };
     }
@@ -196,7 +214,7 @@ final class SqlErrors {
         return switch (kind) {
             case READ_ONLY, NO_ANSWER -> new UnavailableException(advice(kind, e), e);
             case NO_RIGHT, NO_LOGIN, NO_ENTRY -> new AccessRefusedException(advice(kind, e), e);
-            case NO_TABLE, NO_COLUMN -> new ElectionException(advice(kind, e), e);
+            case NO_TABLE, NO_COLUMN, UNUSABLE -> new ElectionException(advice(kind, e), e);
         };
     }
 
@@ -225,6 +243,11 @@ final class SqlErrors {
                 source
                         + " is read-only, a replica perhaps: elections need the primary; give its address, or for"
                         + " PostgreSQL all addresses and targetServerType=primary" + said;
+            case UNUSABLE ->
+                source + " cannot be used with the table " + config.table()
+                        + ": the name is a reserved word, or its schema is missing, or the database is older than"
+                        + " PostgreSQL 13, MariaDB 10.6, MySQL 8, H2 2.2 or SQLite 3.42; choose another name"
+                        + " (bellwether.table), create the schema, or use a newer database" + said;
             case NO_ANSWER -> {
                 var network = network(e);
                 yield network.isEmpty()

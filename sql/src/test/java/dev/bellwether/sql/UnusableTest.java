@@ -1,0 +1,83 @@
+package dev.bellwether.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
+import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.spi.ConnectUri;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What can never work is no outage: it is told, and not tried without an end. */
+class UnusableTest {
+    @TempDir
+    private static Path folder;
+
+    static Stream<String> reservedNames() {
+        var name = "bellwether.table=order";
+        return Stream.of(
+                PostgresServer.shared().uri() + "&" + name,
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri() + "&" + name,
+                MysqlFamilyServer.shared(Kind.MYSQL).uri() + "&" + name,
+                "jdbc:h2:mem:unusable;DB_CLOSE_DELAY=-1?" + name,
+                "jdbc:sqlite:" + folder.resolve("reserved.db") + "?" + name);
+    }
+
+    @ParameterizedTest
+    @MethodSource("reservedNames")
+    void aTableWithAReservedNameIsNamedAtOnce(String uri) {
+        requireUnusable(uri, "order");
+    }
+
+    static Stream<String> missingSchemas() {
+        var name = "bellwether.table=ops.election";
+        return Stream.of(
+                "jdbc:h2:mem:unusable;DB_CLOSE_DELAY=-1?" + name,
+                "jdbc:sqlite:" + folder.resolve("schema.db") + "?" + name);
+    }
+
+    @ParameterizedTest
+    @MethodSource("missingSchemas")
+    void aMissingSchemaIsNamedAtOnce(String uri) {
+        requireUnusable(uri, "ops.election");
+    }
+
+    private static void requireUnusable(String uri, String table) {
+        assertThatThrownBy(() -> Elections.connect(uri))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("cannot be used with the table " + table)
+                .hasMessageContaining("MariaDB 10.6, MySQL 8");
+    }
+
+    /** As on a server that is too old for SKIP LOCKED, which the first claim needs. */
+    @Test
+    void inOperationItIsToleratedForAWhileOnly() {
+        var uri = ConnectUri.parse("jdbc:h2:mem:unusable");
+        var faults = new SqlErrors(Source.of(uri), SqlConfig.defaults());
+        var syntax = new SQLException("You have an error in your SQL syntax; ... near 'SKIP LOCKED'", "42000", 1064);
+        assertThat(faults.inOperation(syntax))
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("MariaDB 10.6, MySQL 8");
+    }
+
+    /** Too many connections of a user: MySQL gives that the state of a statement that it does not understand. */
+    @ParameterizedTest
+    @CsvSource({"1203", "1226"})
+    void whatPassesIsAnOutage(int code) {
+        assertThat(SqlErrors.kindOf(new SQLException("max_user_connections", "42000", code)))
+                .isEqualTo(SqlErrors.Kind.NO_ANSWER);
+    }
+}
