@@ -18,7 +18,10 @@ import java.util.regex.Pattern;
  * <p>Immutable.
  */
 final class SqlErrors {
-    private static final int MARIADB_READ_ONLY = 1290;
+    /** The server's option, InnoDB's as MySQL and as MariaDB say it, and that of InnoDB after a crash. */
+    private static final Set<Integer> MARIADB_READ_ONLY = Set.of(1290, 1836, 1036, 1874);
+
+    private static final int MARIADB_CANNOT_LOCK = 1015;
     private static final int MARIADB_SYNTAX = 1064;
     private static final Set<Integer> H2_UNUSABLE = Set.of(42000, 42001, 90079);
     private static final int SQLITE_ERROR = 1;
@@ -83,7 +86,8 @@ final class SqlErrors {
         }
         if (state.equals("25006")
                 || state.equals("90097")
-                || e.getErrorCode() == MARIADB_READ_ONLY
+                || MARIADB_READ_ONLY.contains(e.getErrorCode())
+                || (e.getErrorCode() == MARIADB_CANNOT_LOCK && message.contains("read only"))
                 || message.contains("readonly database")) {
             return Kind.READ_ONLY;
         }
