@@ -128,6 +128,13 @@ final class Tables {
                 dialect,
                 dialect.fill("INSERT INTO {e} (election) SELECT election FROM {e} WHERE 1 = 0", config));
         execute(connection, dialect, dialect.fill("UPDATE {c} SET priority = 0 WHERE 1 = 0", config));
+        execute(
+                connection,
+                dialect,
+                dialect.fill(
+                        "INSERT INTO {c} (election, candidate, priority, metadata, until_at)"
+                                + " SELECT election, candidate, priority, metadata, until_at FROM {c} WHERE 1 = 0",
+                        config));
         execute(connection, dialect, dialect.fill("DELETE FROM {c} WHERE 1 = 0", config));
     }
 

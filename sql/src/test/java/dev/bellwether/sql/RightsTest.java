@@ -12,6 +12,9 @@ import dev.bellwether.Phase;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -145,6 +148,49 @@ class RightsTest {
                 .isInstanceOf(AccessRefusedException.class)
                 .hasMessageContaining("authentication failed")
                 .hasMessageNotContaining("anders");
+    }
+
+    @Test
+    void whoMayNotEnterACandidateOnPostgresIsToldBeforeItStands() throws Exception {
+        var server = PostgresServer.shared();
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE ROLE " + user + " LOGIN");
+        execute(
+                server.uri(),
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + " TO " + user
+                        + "; GRANT SELECT, UPDATE, DELETE ON " + table + "_candidate TO " + user);
+        requireToldOfARight(
+                server.uri().replace("user=postgres", "user=" + user) + "&bellwether.table=" + table,
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON " + table + ", " + table + "_candidate TO " + user);
+    }
+
+    @Test
+    void whoMayNotEnterACandidateOnMariaDbIsToldBeforeItStands() throws Exception {
+        var server = MysqlFamilyServer.shared(Kind.MARIADB_PLAIN);
+        Elections.connect(server.uri() + "&bellwether.table=" + table).close();
+        execute(server.uri(), "CREATE USER " + user + "@'%' IDENTIFIED BY 'geheim'");
+        execute(server.uri(), "GRANT SELECT, INSERT, UPDATE, DELETE ON bellwether." + table + " TO " + user + "@'%'");
+        execute(server.uri(), "GRANT SELECT, UPDATE, DELETE ON bellwether." + table + "_candidate TO " + user + "@'%'");
+        requireToldOfARight(
+                as(server, "geheim"),
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON bellwether." + table + "_candidate TO '" + user + "'@'%'");
+    }
+
+    private static void requireToldOfARight(String uri, String grant) {
+        try (var elections = Elections.connect(uri)) {
+            assertThatThrownBy(() -> elections.stand("billing"))
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining(grant);
+        }
+        try (var store = (LeaseStore) ConnectUri.parse(uri).connect()) {
+            assertThat(store.findings(CandidacyConfig.ofLease(LEASE)))
+                    .filteredOn(finding -> finding.about().equals("rights"))
+                    .singleElement()
+                    .satisfies(rights -> {
+                        assertThat(rights.level()).isEqualTo(Finding.Level.ERROR);
+                        assertThat(rights.remedy()).contains(grant);
+                    });
+        }
     }
 
     private String as(MysqlFamilyServer server, String password) {
