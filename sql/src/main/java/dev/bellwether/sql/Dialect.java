@@ -170,6 +170,11 @@ enum Dialect {
         }
 
         @Override
+        boolean isInMemory(Connection connection) throws SQLException {
+            return isTrue(connection, "SELECT DATABASE_PATH() IS NULL");
+        }
+
+        @Override
         List<String> ddl() {
             return tables("varchar(400)", "varchar(20000)", "", ""); // it counts UTF-16 units
         }
@@ -250,6 +255,25 @@ enum Dialect {
         @Override
         Duration breather() {
             return Duration.ofMillis(1);
+        }
+
+        @Override
+        boolean isInMemory(Connection connection) throws SQLException {
+            return isTrue(connection, "SELECT file = '' FROM pragma_database_list WHERE name = 'main'");
+        }
+
+        @Override
+        void requireReachable(Connection connection, Source source) throws SQLException {
+            if (isInMemory(connection)
+                    && !connection
+                            .getMetaData()
+                            .getURL()
+                            .toLowerCase(Locale.ROOT)
+                            .contains("cache=shared")) {
+                throw new ElectionException(
+                        source + " is in the memory of one connection: nobody else can reach it, and"
+                                + " it is lost with that connection; name a file (jdbc:sqlite:FILE)");
+            }
         }
 
         @Override
@@ -379,6 +403,21 @@ enum Dialect {
      */
     boolean isPlaceLocked(SQLException e, Duration after) {
         return false;
+    }
+
+    /** Returns whether nothing is on a disk, so that tokens are lost when a process ends. */
+    boolean isInMemory(Connection connection) throws SQLException {
+        return false;
+    }
+
+    /** Refuses a database that no second connection can reach. */
+    void requireReachable(Connection connection, Source source) throws SQLException {}
+
+    private static boolean isTrue(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.next() && result.getBoolean(1);
+        }
     }
 
     void begin(Connection connection) throws SQLException {

@@ -340,14 +340,16 @@ final class SqlDoctor {
         return lookup.apply(mariadbs).or(() -> lookup.apply(mysqls));
     }
 
+    private void memory(String remedy) {
+        findings.add(error(
+                DURABILITY,
+                "the database is in the memory of one process: when that ends, tokens begin again, and two may lead",
+                remedy));
+    }
+
     private void h2() throws SQLException {
-        var url = connection.getMetaData().getURL();
-        if (url.startsWith("jdbc:h2:mem:")) {
-            findings.add(error(
-                    DURABILITY,
-                    "the database is in the memory of one process: tokens begin again with it, and no other process"
-                            + " can stand",
-                    "use a file (jdbc:h2:FILE), or a server"));
+        if (dialect.isInMemory(connection)) {
+            memory("use a file (jdbc:h2:FILE), or a server that has one");
             return;
         }
         var delay = number("SELECT COALESCE(MAX(CAST(SETTING_VALUE AS integer)), 500) FROM INFORMATION_SCHEMA.SETTINGS"
@@ -369,6 +371,10 @@ final class SqlDoctor {
     }
 
     private void sqlite() throws SQLException {
+        if (dialect.isInMemory(connection)) {
+            memory("use a file (jdbc:sqlite:FILE)");
+            return;
+        }
         var level = number("PRAGMA synchronous");
         if (level < 2) {
             findings.add(error(

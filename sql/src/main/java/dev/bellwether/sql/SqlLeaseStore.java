@@ -83,6 +83,7 @@ final class SqlLeaseStore implements LeaseStore {
         try {
             var found = session.use(source.startPatience(), connection -> {
                 var dialect = Dialect.of(connection);
+                dialect.requireReachable(connection, source);
                 var grant = Tables.grant(connection, dialect, config);
                 faults[0] = new SqlErrors(source, config, grant);
                 if (dialect == Dialect.POSTGRESQL) {

@@ -302,6 +302,23 @@ class SqlDoctorTest {
         assertThat(lax.remedy()).contains("synchronous=FULL");
     }
 
+    @Test
+    void aDatabaseInMemoryIsNoneThatKeepsTokens() throws Exception {
+        try (var server = new H2Server(folder)) {
+            var remote = "jdbc:h2:tcp://127.0.0.1:" + server.port() + "/mem:checkup;DB_CLOSE_DELAY=-1";
+            var found = only(find(remote), "durability");
+            assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(found.says()).contains("memory of one process");
+        }
+        var shared = "jdbc:sqlite:file:checkup?mode=memory&cache=shared";
+        try (var keeps = DriverManager.getConnection(shared)) {
+            assertThat(keeps.isClosed()).isFalse();
+            var found = only(find(shared), "durability");
+            assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(found.says()).contains("memory of one process");
+        }
+    }
+
     private static List<Finding> find(String uri) {
         var backend = ConnectUri.parse(uri).connect();
         try {

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can never work is no outage: it is told, and not tried without an end. */
 class UnusableTest {
@@ -79,5 +80,15 @@ class UnusableTest {
     void whatPassesIsAnOutage(int code) {
         assertThat(SqlErrors.kindOf(new SQLException("max_user_connections", "42000", code)))
                 .isEqualTo(SqlErrors.Kind.NO_ANSWER);
+    }
+
+    /** Each connection would have a database of its own. */
+    @ParameterizedTest
+    @ValueSource(strings = {"jdbc:sqlite::memory:", "jdbc:sqlite:", "jdbc:sqlite:file::memory:"})
+    void sqliteInTheMemoryOfAConnectionIsRefused(String uri) {
+        assertThatThrownBy(() -> Elections.connect(uri))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("in the memory of one connection");
     }
 }
