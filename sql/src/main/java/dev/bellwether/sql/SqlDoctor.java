@@ -61,6 +61,7 @@ final class SqlDoctor {
             case H2 -> checkup.h2();
             case SQLITE -> checkup.sqlite();
         }
+        checkup.isolation();
         checkup.rights();
         return checkup.findings;
     }
@@ -338,6 +339,18 @@ final class SqlDoctor {
     /** Returns what MariaDB calls so, or MySQL so. */
     private static Optional<String> either(Function<String, Optional<String>> lookup, String mariadbs, String mysqls) {
         return lookup.apply(mariadbs).or(() -> lookup.apply(mysqls));
+    }
+
+    /** PostgreSQL has no such thing, whatever it is told: it reads what is committed. */
+    private void isolation() throws SQLException {
+        if (dialect != Dialect.POSTGRESQL
+                && connection.getTransactionIsolation() == Connection.TRANSACTION_READ_UNCOMMITTED) {
+            findings.add(error(
+                    "isolation",
+                    "connections are READ UNCOMMITTED: a claim or a release is seen that may be undone, so that two may"
+                            + " lead",
+                    "set the isolation of the pool, or of the server, to READ COMMITTED or higher"));
+        }
     }
 
     private void memory(String remedy) {

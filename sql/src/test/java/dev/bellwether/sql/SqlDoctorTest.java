@@ -2,6 +2,8 @@ package dev.bellwether.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
@@ -22,12 +24,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.postgresql.replication.LogSequenceNumber;
@@ -317,6 +321,33 @@ class SqlDoctorTest {
             assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
             assertThat(found.says()).contains("memory of one process");
         }
+    }
+
+    static Stream<String> databasesThatShowWhatIsNotCommitted() {
+        return Stream.of(
+                MysqlFamilyServer.shared(Kind.MARIADB_PLAIN).uri(),
+                MysqlFamilyServer.shared(Kind.MYSQL).uri(),
+                "jdbc:h2:mem:uncommitted;DB_CLOSE_DELAY=-1");
+    }
+
+    @ParameterizedTest
+    @MethodSource("databasesThatShowWhatIsNotCommitted")
+    void whoReadsWhatIsNotCommittedIsTold(String uri) {
+        var lends = new HikariConfig();
+        lends.setJdbcUrl(uri);
+        lends.setMaximumPoolSize(2);
+        lends.setTransactionIsolation("TRANSACTION_READ_UNCOMMITTED");
+        try (var pool = new HikariDataSource(lends)) {
+            var store = SqlLeaseStore.open(Source.of(pool), SqlConfig.defaults());
+            try {
+                var found = only(store.findings(config()), "isolation");
+                assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+                assertThat(found.says()).contains("READ UNCOMMITTED", "two may lead");
+            } finally {
+                store.close();
+            }
+        }
+        assertThat(find(uri)).noneMatch(found -> found.about().equals("isolation"));
     }
 
     private static List<Finding> find(String uri) {
