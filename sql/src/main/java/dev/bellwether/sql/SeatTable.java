@@ -556,7 +556,7 @@ class SeatTable {
         }
     }
 
-    /** Locks rows whose tokens stay, those that nobody else has locked. Who stands is not read with them. */
+    /** Locks rows whose tokens stay, those that nobody else has locked. They come without the highest priority. */
     private Map<String, SeatRow> lockRows(Connection connection, Collection<String> elections) throws SQLException {
         return lock(connection, elections, dialect.pathOfRow("{e} e"), dialect.lockToRenew());
     }
@@ -566,7 +566,7 @@ class SeatTable {
         return select(connection, COLUMNS_OF_LOCKED, elections, table, lock);
     }
 
-    /** Adds to rows that are locked by now who stands. */
+    /** Adds the highest priorities to rows that are locked by now. */
     private void addTops(Connection connection, Map<String, SeatRow> locked) throws SQLException {
         var seen = read(connection, locked.keySet());
         locked.replaceAll((election, row) ->

@@ -422,6 +422,42 @@ class StoreTest {
         }
     }
 
+    /** What was asked together with a claim that waits is done later, and in its order. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void aReleaseDoesNotOvertakeAClaimThatWasPutOff(Kind kind) throws Exception {
+        var server = MysqlFamilyServer.shared(kind);
+        openLent(server.uri());
+        assertThat(acquire(claim(election + 2, "former", LEASE)).granted()).isTrue();
+        try (var other = server.connect();
+                var statement = other.createStatement()) {
+            other.setAutoCommit(false);
+            statement
+                    .executeQuery("SELECT 1 FROM bellwether_election FORCE INDEX (bellwether_token) WHERE election = '"
+                            + election + "2' AND token = 0 LOCK IN SHARE MODE")
+                    .close(); // of the gap, in which the place of the first is
+            var gate = new CompletableFuture<Boolean>();
+            var reading = heldUp(gate);
+            var stuck = store.acquire(claim(election + 1, "one", LEASE));
+            var claim = claim(election + 3, "one", LEASE);
+            var claimed = store.acquire(claim);
+            var released = store.release(claim);
+            gate.complete(true);
+            join(reading);
+            assertThat(stuck.toCompletableFuture())
+                    .failsWithin(PATIENCE)
+                    .withThrowableThat()
+                    .withMessageContaining("another transaction has locked");
+            assertThat(join(claimed).granted()).isTrue();
+            assertThat(join(released).granted()).isTrue();
+            assertThat(join(store.read(election + 3)).holder()).isEmpty();
+            other.rollback();
+        }
+        assertThat(granted(store.acquire(claim(election + 1, "one", LEASE)))).isTrue();
+    }
+
     /**
      * MariaDB refuses to lock a row that another has changed since the transaction first read anything, as who stands
      * for the election before: that takes long here.
