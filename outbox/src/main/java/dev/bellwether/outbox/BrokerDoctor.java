@@ -4,6 +4,7 @@ import dev.bellwether.outbox.OutboxAdmin.Finding;
 import dev.bellwether.outbox.OutboxAdmin.Severity;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,7 +39,7 @@ final class BrokerDoctor {
      * @param topics that rows name
      * @param progress the topic of progress, if its name is known
      */
-    List<Finding> examine(List<String> topics, Optional<String> progress) {
+    List<Finding> examine(Collection<String> topics, Optional<String> progress) {
         var findings = new ArrayList<Finding>();
         Admin admin;
         try {

@@ -65,7 +65,7 @@ final class Completion {
         var last = new HashMap<Object, Long>();
         var end = Long.MIN_VALUE;
         for (var row : all.values()) {
-            if (row.key() != null && !row.topic().isEmpty()) {
+            if (row.key() != null && !row.isOfAnotherShard()) {
                 last.put(row.orderKey(), row.id());
                 end = row.id();
             }

@@ -165,6 +165,12 @@ class MysqlStore extends Store {
                 + " THEN headers END, record_partition, record_time_ms, " + SIZE + " FROM " + table.name();
     }
 
+    /** By bytes: the collation of a table may take texts that differ in case, accents or blanks at the end for one. */
+    @Override
+    String isTopic() {
+        return "CAST(CONVERT(topic USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)";
+    }
+
     @Override
     final String mine(int shard, int shards) {
         return "(COALESCE(CRC32(record_key), ABS(id % 1000000)) % " + shards + " = " + shard + ")";

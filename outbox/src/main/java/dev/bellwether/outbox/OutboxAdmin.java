@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -628,7 +630,8 @@ public final class OutboxAdmin {
     public OptionalLong lastParked(String topic) throws SQLException {
         try (var lent = lend();
                 var query = lent.connection()
-                        .prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE topic = ?")) {
+                        .prepareStatement("SELECT max(id) FROM " + table.parked() + " WHERE "
+                                + Store.of(lent.connection(), table).isTopic())) {
             query.setString(1, topic);
             try (var result = query.executeQuery()) {
                 var last = result.next() ? result.getLong(1) : 0;
@@ -657,8 +660,8 @@ public final class OutboxAdmin {
     }
 
     private List<Long> parkedOf(Connection connection, String topic, long last, int most) throws SQLException {
-        try (var query = connection.prepareStatement(
-                "SELECT id FROM " + table.parked() + " WHERE topic = ? AND id <= ? ORDER BY id LIMIT ?")) {
+        try (var query = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE "
+                + Store.of(connection, table).isTopic() + " AND id <= ? ORDER BY id LIMIT ?")) {
             query.setString(1, topic);
             query.setLong(2, last);
             query.setInt(3, most);
@@ -700,12 +703,13 @@ public final class OutboxAdmin {
         }
     }
 
-    private List<String> topics(Connection connection, Store store) throws SQLException {
+    /** Told apart here, since to a database two topics may be the same that are not. */
+    private Set<String> topics(Connection connection, Store store) throws SQLException {
         var column = table.layout() == OutboxTable.Layout.GOHARVEST ? "kafka_topic" : "topic";
         try (var statement = connection.createStatement();
-                var result = statement.executeQuery("SELECT DISTINCT " + column + " FROM (SELECT " + column + " FROM "
-                        + store.toPublish() + " AS r ORDER BY id LIMIT 1000) AS first")) {
-            var topics = new ArrayList<String>();
+                var result = statement.executeQuery(
+                        "SELECT " + column + " FROM " + store.toPublish() + " AS r ORDER BY id LIMIT 1000")) {
+            var topics = new TreeSet<String>();
             while (result.next()) {
                 topics.add(result.getString(1));
             }

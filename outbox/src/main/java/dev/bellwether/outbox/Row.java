@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A row of the table as it was read.
  *
- * @param size bytes of value and headers
+ * @param size bytes of value and headers; negative if the row is of another shard, and only its id is known
  * @param deferred whether these were left in the table, for being large, and have to be fetched
  * @param partition negative if none is given
  * @param timestamp in milliseconds; -1 if none is given
@@ -23,6 +23,15 @@ record Row(
         long size,
         boolean deferred) {
     private static final long OVERHEAD = 200;
+
+    /** A row of which another shard takes care: no text tells it from others, since a row may have any. */
+    static Row ofAnotherShard(long id) {
+        return new Row(id, "", "", null, null, null, -1, -1, -1, false);
+    }
+
+    boolean isOfAnotherShard() {
+        return size < 0;
+    }
 
     /** Returns about what it takes in memory. */
     long weight() {

@@ -143,14 +143,20 @@ final class RowReader {
         var rows = taken.withDeferred();
         var seen = found.late().size() + found.hot().size();
         if (seen > 0) {
-            var total = found.late().stream().mapToLong(Row::size).sum()
-                    + found.hot().stream().mapToLong(Row::size).sum();
+            var total = bytes(found.late()) + bytes(found.hot());
             averageBytes = Math.max(1, (averageBytes * 3 + total / seen) / 4);
         }
         return new Batch(
                 rows,
                 taken.weight,
                 taken.full || !lateDone || found.more() || found.hot().size() >= limit);
+    }
+
+    private static long bytes(List<Row> rows) {
+        return rows.stream()
+                .filter(row -> !row.isOfAnotherShard())
+                .mapToLong(Row::size)
+                .sum();
     }
 
     private boolean takeLate(List<Row> rows, Taken taken) {
@@ -193,8 +199,8 @@ final class RowReader {
     }
 
     private boolean take(Row row, Taken taken) {
-        if (row.topic().isEmpty() && row.eventId().isEmpty()) {
-            return true; // another shard's
+        if (row.isOfAnotherShard()) {
+            return true;
         }
         if (held.test(row)) {
             known.add(row.id());

@@ -70,7 +70,7 @@ abstract class Store {
     record Run(long from, long to) {}
 
     /**
-     * Rows in the order of their ids; of other shards' rows only the id is known, and the topic is empty.
+     * Rows in the order of their ids; {@linkplain Row#ofAnotherShard of other shards' rows} only the id is known.
      *
      * @param late of the gaps, without those of other shards
      * @param published behind the cursor, beside the rows there, in their order
@@ -178,6 +178,11 @@ abstract class Store {
     /** Returns value and headers of such rows. */
     abstract List<Row> fetch(Connection connection, List<Row> deferred) throws SQLException;
 
+    /** Returns the condition that a topic is exactly the one of a parameter. */
+    String isTopic() {
+        return "topic = ?";
+    }
+
     /** Returns the condition that a row is of this shard, of so many. */
     abstract String mine(int shard, int shards);
 
@@ -224,18 +229,16 @@ abstract class Store {
     }
 
     private void requireOurs(Connection connection, Claim claim) throws SQLException {
-        try (var query = connection.prepareStatement("SELECT shard, shards, relay FROM " + table.relay()
-                + " WHERE shards <> ? OR shard = " + WHOLE + " AND relay <> ? ORDER BY shard LIMIT 1")) {
-            query.setInt(1, claim.shards());
-            query.setString(2, claim.outbox());
-            try (var other = query.executeQuery()) {
-                if (!other.next()) {
-                    return;
+        try (var query = connection.createStatement();
+                var rows = query.executeQuery("SELECT shard, shards, relay FROM " + table.relay() + " ORDER BY shard")) {
+            while (rows.next()) {
+                if (rows.getInt(2) != claim.shards()) {
+                    throw new IllegalStateException(Refusals.shards(table.name(), rows.getInt(2), claim.shards()));
                 }
-                throw new IllegalStateException(
-                        other.getInt(2) != claim.shards()
-                                ? Refusals.shards(table.name(), other.getInt(2), claim.shards())
-                                : Refusals.name(table.name(), other.getString(3), claim.outbox()));
+                // compared here, since to a database two names may be the same that are not
+                if (rows.getInt(1) == WHOLE && !claim.outbox().equals(rows.getString(3))) {
+                    throw new IllegalStateException(Refusals.name(table.name(), rows.getString(3), claim.outbox()));
+                }
             }
         }
     }
@@ -617,7 +620,7 @@ abstract class Store {
         var id = result.getLong(1);
         var topic = result.getString(3);
         if (topic == null) {
-            return new Row(id, "", "", null, null, null, -1, -1, 0, false);
+            return Row.ofAnotherShard(id);
         }
         var size = result.getLong(9);
         var partition = result.getInt(7);

@@ -237,4 +237,82 @@ class MysqlFamilyTest {
                     .isEqualTo(2);
         }
     }
+
+    /** The tables compare texts as people do; names, topics and event ids are bytes. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void namesThatDifferInCaseAccentsOrBlanksAreOfTwoOutboxes(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                        Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER);
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table);
+            store.prepare(connection, true);
+            store.acquire(connection, new Store.Claim("orders", 0, 1, "first", true));
+            for (var other : List.of("ORDERS", "órders", "orders ")) {
+                assertThatThrownBy(() -> store.acquire(connection, new Store.Claim(other, 0, 1, "second", true)))
+                        .as("NEVER: \"%s\" is admitted beside \"orders\"", other)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("served under the name \"orders\"");
+            }
+            assertThat(store.acquire(connection, new Store.Claim("orders", 0, 1, "second", true))
+                            .epoch())
+                    .isEqualTo(2);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void topicsThatDifferInCaseAccentsOrBlanksAreRequeuedEachByItself(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            stage.execute("INSERT INTO " + stage.table.parked() + " (id, event_id, topic, reason) VALUES"
+                    + " (1, 'a', 'tee', ''), (2, 'b', 'TEE', ''), (3, 'c', 'tée', ''), (4, 'd', 'tee ', '')");
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            assertThat(admin.lastParked("tee")).hasValue(1);
+            assertThat(admin.requeueTopic("tee")).isEqualTo(1);
+            assertThat(admin.parked(10))
+                    .extracting(OutboxAdmin.ParkedRecord::id)
+                    .containsExactly(2L, 3L, 4L);
+            assertThat(admin.requeueTopic("tée")).isEqualTo(1);
+            assertThat(admin.parked(10))
+                    .extracting(OutboxAdmin.ParkedRecord::id)
+                    .containsExactly(2L, 4L);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void doctorLooksAtTopicsThatDifferInCase(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            stage.execute("INSERT INTO " + stage.table.name() + " (topic) VALUES ('none'), ('None'), ('none')");
+            assertThat(OutboxAdmin.of(stage.database, stage.table)
+                            .examine(java.util.Optional.of(Map.of("bootstrap.servers", stage.bootstrap))))
+                    .extracting(OutboxAdmin.Finding::what)
+                    .containsOnlyOnce("topic none does not exist", "topic None does not exist");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void rowWithoutATopicAndWithoutAnEventIdIsParkedAndNotTakenForOneOfAnotherShard(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            stage.execute("INSERT INTO " + stage.table.name() + " (event_id, topic, record_key) VALUES ('', '', 'k'),"
+                    + " ('', '', 'l'), ('', '', 'm')");
+            stage.relay(more -> more.poison(Poison.PARK).shards(2));
+            stage.awaitEmpty();
+            assertThat(stage.events.stream().filter(RelayEvent.Parked.class::isInstance))
+                    .hasSize(3);
+            assertThat(OutboxAdmin.of(stage.database, stage.table).parked(10)).hasSize(3);
+        }
+    }
 }
