@@ -132,7 +132,10 @@ final class MysqlDoctor {
         if (next > 0 && low >= next && highest < next) {
             error(
                     "rows up to id " + low + " were published, and the next id is " + next + ": it was set back",
-                    "ALTER TABLE " + table.name() + " AUTO_INCREMENT = " + (low + 1));
+                    // InnoDB raises the counter for an id that is given, and leaves it there. ALTER TABLE would set it
+                    // back if it were obeyed late, or once more
+                    "START TRANSACTION; INSERT INTO " + table.name() + " (id, topic) VALUES (" + low
+                            + ", 'none'); ROLLBACK");
         }
     }
 

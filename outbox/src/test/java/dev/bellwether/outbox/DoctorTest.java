@@ -134,6 +134,61 @@ class DoctorTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void counterThatWasSetBackIsSetForthByTheRemedyAndNeverBack(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri();
+        try (var stage = new RelayStage(Servers.dataSource(uri), OutboxTable.Layout.BELLWETHER);
+                var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table);
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 1, "x", true))
+                    .epoch();
+            assertThat(store.report(connection, 0, epoch, 1_000, 1, 0)).isTrue();
+            var remedy = String.valueOf(OutboxAdmin.of(stage.database, stage.table).examine(Optional.empty()).stream()
+                    .filter(finding -> finding.what().contains("set back"))
+                    .findFirst()
+                    .orElseThrow()
+                    .remedy());
+
+            obey(connection, remedy);
+            assertThat(stage.number("SELECT count(*) FROM " + stage.table.name()))
+                    .as("nothing is left to be published")
+                    .isZero();
+            assertThat(idOfNextRow(connection, stage.table)).isEqualTo(1_001);
+            assertThat(errors(uri, stage.table)).noneMatch(what -> what.contains("set back"));
+
+            try (var statement = connection.createStatement()) {
+                statement.execute("INSERT INTO " + stage.table.name() + " (id, topic) VALUES (2000, 't')");
+                statement.execute("DELETE FROM " + stage.table.name());
+            }
+            obey(connection, remedy);
+            assertThat(idOfNextRow(connection, stage.table))
+                    .as("NEVER: an id comes again; the remedy was obeyed once more, later")
+                    .isEqualTo(2_001);
+        }
+    }
+
+    private static void obey(Connection connection, String remedy) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            for (var one : remedy.split("; ", -1)) {
+                statement.execute(one);
+            }
+        }
+    }
+
+    private static long idOfNextRow(Connection connection, OutboxTable table) throws SQLException {
+        try (var insert = connection.prepareStatement(
+                "INSERT INTO " + table.name() + " (topic) VALUES ('t')", Statement.RETURN_GENERATED_KEYS)) {
+            insert.executeUpdate();
+            try (var keys = insert.getGeneratedKeys()) {
+                keys.next();
+                return keys.getLong(1);
+            }
+        }
+    }
+
     private interface Meanwhile {
         void happens() throws SQLException;
     }
