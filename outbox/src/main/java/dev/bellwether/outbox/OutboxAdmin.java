@@ -460,7 +460,7 @@ public final class OutboxAdmin {
                             new KafkaProducer<>(ProducerSettings.of(config, id)), config.eventIdHeader()),
                     topic)) {
                 try {
-                    again.read(into);
+                    again.read(into, silence);
                 } catch (SQLException e) {
                     if (into.count() == 0) {
                         throw e;

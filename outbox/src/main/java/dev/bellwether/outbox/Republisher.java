@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Timestamp;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -22,6 +23,11 @@ final class Republisher {
      * A part that is emptied leaves its last id written down (RotatedStore.empty), so that this is noticed.
      */
     private static final int PAGE = 500;
+    /** A page has no more bytes, unless it is one row. */
+    private static final long PAGE_BYTES = 16 << 20;
+    /** Rows with more bytes are fetched one by one. */
+    private static final long INLINE = PAGE_BYTES / PAGE;
+
     private static final int RUNS_AT_ONCE = 10_000;
 
     private final Connection connection;
@@ -77,8 +83,28 @@ final class Republisher {
         return count;
     }
 
-    /** Reads them in their order, and hands them on. */
-    void read(Destination destination) throws SQLException {
+    /**
+     * Reads them in their order, and hands them on: as one snapshot has them, or a record that is published meanwhile
+     * could come without its predecessor. Until it ends, no part is emptied.
+     *
+     * @param silence the database ends it if we say nothing for so long, as while a page is sent
+     */
+    void read(Destination destination, Duration silence) throws SQLException {
+        var isolation = connection.getTransactionIsolation();
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        try {
+            store.transaction(connection, silence, () -> {
+                // before the snapshot is taken: what is emptied behind it would be missing there, too
+                execute("LOCK TABLE " + table.name() + ", " + table.done() + " IN ACCESS SHARE MODE");
+                readAll(destination);
+                return true;
+            });
+        } finally {
+            connection.setTransactionIsolation(isolation);
+        }
+    }
+
+    private void readAll(Destination destination) throws SQLException {
         var conditions = new StringBuilder(" WHERE id > ? AND id >= ? AND id <= ?").append(store.publishedToo());
         which.topic().ifPresent(topic -> conditions.append(" AND topic = ?"));
         which.until().ifPresent(time -> conditions.append(" AND created < ?"));
@@ -86,22 +112,38 @@ final class Republisher {
         var last = Long.MIN_VALUE;
         while (true) {
             try (var query = connection.prepareStatement(store.select(0, 1, conditions.toString()))) {
-                query.setLong(1, Long.MAX_VALUE);
-                query.setLong(2, Long.MAX_VALUE);
+                query.setLong(1, INLINE);
+                query.setLong(2, INLINE);
                 query.setLong(3, last);
                 query.setLong(4, from);
                 query.setLong(5, which.toId());
                 query.setInt(bindFilters(query, 6), PAGE);
                 try (var result = query.executeQuery()) {
-                    var rows = Store.rows(result, Long.MAX_VALUE);
+                    var rows = Store.rows(result, INLINE);
                     if (rows.isEmpty()) {
                         return;
                     }
-                    destination.send(rows);
+                    send(rows, destination);
                     last = rows.get(rows.size() - 1).id();
                 }
             }
         }
+    }
+
+    /** Hands on a page, or several if its rows are large: their values are fetched one by one. */
+    private void send(List<Row> rows, Destination destination) throws SQLException {
+        var some = new ArrayList<Row>();
+        var weight = 0L;
+        for (var row : rows) {
+            if (weight > 0 && weight + row.weight() > PAGE_BYTES) {
+                destination.send(List.copyOf(some));
+                some.clear();
+                weight = 0;
+            }
+            some.add(row.deferred() ? store.fetch(connection, List.of(row)).get(0) : row);
+            weight += row.weight();
+        }
+        destination.send(List.copyOf(some));
     }
 
     private int bindFilters(PreparedStatement query, int first) throws SQLException {
