@@ -291,6 +291,10 @@ public final class OutboxAdmin {
      */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
         var store = Store.of(connection, table);
+        var isolation = connection.getTransactionIsolation();
+        if (store instanceof PostgresStore) { // where who waits for a row and finds it gone fails in any higher one
+            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        }
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
                 var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
@@ -312,6 +316,10 @@ public final class OutboxAdmin {
                 wake(connection);
                 return count;
             });
+        } finally {
+            if (store instanceof PostgresStore) {
+                connection.setTransactionIsolation(isolation);
+            }
         }
     }
 

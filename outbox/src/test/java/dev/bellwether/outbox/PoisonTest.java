@@ -10,12 +10,14 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,7 +25,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -596,6 +600,43 @@ class PoisonTest {
             without.clear();
             ShardMandate.during(shard, stage::awaitEmpty);
             assertThat(shard.blocked().list()).isEmpty();
+        }
+    }
+
+    /** Pools may have that as their default: there, who waits for a row and finds it gone fails. */
+    @Test
+    void recordThatAnotherRequeuesMeanwhileIsNotThereInAnyIsolation() throws Exception {
+        try (var stage = new RelayStage();
+                var another = stage.connect()) {
+            stage.execute("INSERT INTO " + stage.table.parked() + " (id, event_id, created, topic, parked, reason)"
+                    + " VALUES (1, gen_random_uuid(), now(), 't', now(), '')");
+            another.setAutoCommit(false);
+            try (var statement = another.createStatement()) {
+                statement.execute("DELETE FROM " + stage.table.parked());
+            }
+            var before = new AtomicInteger(-1);
+            var repeatable = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var connection = (Connection) Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
+                connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+                return FaultyDatabase.proxy(Connection.class, (of, given) -> {
+                    if (of.getName().equals("close")) {
+                        before.set(connection.getTransactionIsolation());
+                    }
+                    return FaultyDatabase.call(connection, of, given);
+                });
+            });
+            var requeued = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return OutboxAdmin.of(repeatable, stage.table).requeue(1);
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            Eventually.eventually(
+                    "it waits for the other", RelayStage.PATIENCE, () -> DivideTest.waits(stage.database));
+            another.commit();
+            assertThat(requeued).succeedsWithin(RelayStage.PATIENCE).isEqualTo(false);
+            assertThat(before).as("the isolation that is given back").hasValue(Connection.TRANSACTION_REPEATABLE_READ);
         }
     }
 }
