@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +34,7 @@ final class MetadataLocks implements OpenWriters {
      */
     private static final Logger LOG = LoggerFactory.getLogger(MetadataLocks.class);
     private static final long DETECT_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final Pattern VERSION = Pattern.compile("(?:5\\.5\\.5-)?(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,3})");
     private static final Set<String> READERS = Set.of("SHARED", "SHARED_HIGH_PRIO", "SHARED_READ", "SHARED_READ_ONLY");
 
     /** Where the locks are listed. */
@@ -64,9 +66,12 @@ final class MetadataLocks implements OpenWriters {
     /**
      * Looks through one connection, leaving out what another does, which only deletes.
      *
-     * @throws IllegalStateException if several nodes write: their locks are not here
+     * @throws IllegalStateException if the server is too old, or several nodes write: their locks are not here
      */
     static MetadataLocks of(Connection reading, Connection deleting, String table) throws SQLException {
+        tooOld(reading, table).ifPresent(refusal -> {
+            throw new IllegalStateException(refusal);
+        });
         var mariaDb = isMariaDb(reading);
         severalNodes(reading, mariaDb).ifPresent(nodes -> {
             throw new IllegalStateException(Refusals.nodes(table, nodes));
@@ -75,7 +80,31 @@ final class MetadataLocks implements OpenWriters {
     }
 
     static boolean isMariaDb(Connection connection) throws SQLException {
-        return text(connection, "SELECT version()").toLowerCase(Locale.ROOT).contains("mariadb");
+        return isMariaDb(version(connection));
+    }
+
+    private static boolean isMariaDb(String version) {
+        return version.toLowerCase(Locale.ROOT).contains("mariadb");
+    }
+
+    private static String version(Connection connection) throws SQLException {
+        return text(connection, "SELECT version()");
+    }
+
+    /** Returns what is to be said of a server that is too old to delete what was published. */
+    static Optional<String> tooOld(Connection connection, String table) throws SQLException {
+        var version = version(connection);
+        var mariaDb = isMariaDb(version);
+        var numbers = VERSION.matcher(version);
+        if (!numbers.find()) {
+            return Optional.empty();
+        }
+        var number = Integer.parseInt(numbers.group(1)) * 1_000_000
+                + Integer.parseInt(numbers.group(2)) * 1_000
+                + Integer.parseInt(numbers.group(3));
+        return number < (mariaDb ? 10_006_000 : 8_000_004)
+                ? Optional.of(Refusals.version(table, version, mariaDb ? "MariaDB 10.6" : "MySQL 8.0.4"))
+                : Optional.empty();
     }
 
     /** Returns what lets several nodes write at once, if something does. */

@@ -21,6 +21,11 @@ final class MysqlDoctor {
     }
 
     List<Finding> examine() throws SQLException {
+        var old = MetadataLocks.tooOld(connection, table.name());
+        if (old.isPresent()) { // nor may there be what else is looked at
+            error(old.get(), "upgrade it");
+            return findings;
+        }
         var mariaDb = MetadataLocks.isMariaDb(connection);
         var nodes = MetadataLocks.severalNodes(connection, mariaDb);
         nodes.ifPresent(several -> findings.add(

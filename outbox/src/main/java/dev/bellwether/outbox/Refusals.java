@@ -11,6 +11,12 @@ final class Refusals {
                 + " outbox in a database of its own; group replication: group_replication_single_primary_mode=ON)";
     }
 
+    static String version(String table, String there, String oldest) {
+        return "outbox " + table + " is on a server of version " + there + ": it takes at least " + oldest
+                + ", which has JSON_TABLE, by which rows are deleted once they are published. Nothing is published."
+                + " Upgrade the server";
+    }
+
     static String name(String table, String there, String here) {
         return "outbox table " + table + " is served under the name \"" + there + "\", and this relay is set to \""
                 + here

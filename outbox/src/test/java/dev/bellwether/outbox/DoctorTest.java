@@ -16,8 +16,10 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import javax.sql.DataSource;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -167,6 +169,36 @@ class DoctorTest {
             assertThat(idOfNextRow(connection, stage.table))
                     .as("NEVER: an id comes again; the remedy was obeyed once more, later")
                     .isEqualTo(2_001);
+        }
+    }
+
+    /** Such a server has no JSON_TABLE, by which rows are deleted: each delete would fail. */
+    @ParameterizedTest
+    @CsvSource({"MARIADB, 10.5.29-MariaDB-log, MariaDB 10.6", "MYSQL, 5.7.44-log, MySQL 8.0.4"})
+    void serverThatIsTooOldIsRefusedAndTold(Kind kind, String version, String oldest) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            var old = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var connection = Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
+                return FaultyDatabase.proxy(Connection.class, (of, given) -> {
+                    var result = FaultyDatabase.call(connection, of, given);
+                    return result instanceof Statement && of.getName().equals("createStatement")
+                            ? FaultyDatabase.proxy(Statement.class, (what, with) -> {
+                                var asked = with != null && with.length == 1 && with[0].equals("SELECT version()");
+                                var sql = new Object[] {"SELECT '" + version + "'"};
+                                return FaultyDatabase.call(result, what, asked ? sql : with);
+                            })
+                            : result;
+                });
+            });
+            assertThat(errors(old, stage.table))
+                    .anyMatch(what -> what.contains(version) && what.contains("at least " + oldest));
+            assertThat(errors(stage.database, stage.table)).allMatch(Servers.FORGETFUL);
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.relay(more -> more, old, KafkaProducer::new);
+            assertThat(stage.await(RelayEvent.Faulted.class).cause())
+                    .hasMessageContaining("at least " + oldest)
+                    .hasMessageContaining(version);
         }
     }
 
