@@ -59,6 +59,7 @@ public final class OutboxRelay implements AutoCloseable {
             RelayConfig config,
             boolean ours,
             Function<Map<String, Object>, Producer<byte[], byte[]>> producers) {
+        ProducerSettings.check(config); // before a thread begins, which would try again and again
         this.config = config;
         this.ours = ours;
         listener = new WakeUpListener(database, config);
@@ -89,7 +90,11 @@ public final class OutboxRelay implements AutoCloseable {
         return properties;
     }
 
-    /** Begins, with elections held anywhere; they stay open when the relay is closed. */
+    /**
+     * Begins, with elections held anywhere; they stay open when the relay is closed.
+     *
+     * @throws dev.bellwether.ElectionException if a property is wrong, or a right is missing
+     */
     public static OutboxRelay start(DataSource database, RelayConfig config, Elections elections) {
         return start(database, config, elections, false, KafkaProducer::new);
     }

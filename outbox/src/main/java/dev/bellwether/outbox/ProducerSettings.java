@@ -1,8 +1,11 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.ElectionException;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** The properties of a relay's producer. */
@@ -67,6 +70,30 @@ final class ProducerSettings {
         return all;
     }
 
+    /**
+     * Looks at all of them, as the producer of a shard will.
+     *
+     * @throws ElectionException if Kafka takes one of them for wrong
+     */
+    static void check(RelayConfig config) {
+        var all = of(config, config.transactionalIds(0).get(0));
+        try {
+            var parsed = new ProducerConfig(all);
+            var least = parsed.getLong("linger.ms") + parsed.getInt("request.timeout.ms");
+            if (parsed.getInt("delivery.timeout.ms") < least) { // which only a producer looks at
+                throw new ConfigException(
+                        "delivery.timeout.ms",
+                        parsed.getInt("delivery.timeout.ms"),
+                        "it must be at least linger.ms and request.timeout.ms together, " + least);
+            }
+        } catch (ConfigException e) {
+            throw new ElectionException(
+                    "outbox " + config.name() + ", properties of the producer: " + e.getMessage()
+                            + ". Nothing is published until that is set right",
+                    e);
+        }
+    }
+
     /** Returns when brokers abort a transaction that is still open. */
     static long transactionTimeoutMillis(RelayConfig config) {
         return number(config.producer(), "transaction.timeout.ms", TRANSACTION_TIMEOUT);
@@ -80,7 +107,7 @@ final class ProducerSettings {
 
     private static int number(Map<String, Object> properties, String name, int otherwise) {
         try {
-            return Integer.parseInt(String.valueOf(properties.getOrDefault(name, otherwise)));
+            return Integer.parseInt(String.valueOf(properties.getOrDefault(name, otherwise)).strip());
         } catch (NumberFormatException e) {
             return otherwise; // which Kafka's client refuses, by name
         }

@@ -3,6 +3,7 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -222,6 +224,27 @@ class NamesTest {
                     more.producer(Map.of("bootstrap.servers", stage.bootstrap, "security.protocol", "NONSENSE")));
             assertThatThrownBy(() -> OutboxRelay.start(stage.database, config))
                     .hasMessageContaining("security.protocol");
+        }
+    }
+
+    /** Of all properties: to begin again would fix none of them. */
+    @ParameterizedTest
+    @CsvSource({
+        "linger.ms, soon",
+        "max.request.size, 1MB",
+        "compression.type, zip",
+        "compression.lz4.level, high",
+        "transaction.timeout.ms, long",
+        "delivery.timeout.ms, 1"
+    })
+    void propertyOfTheProducerThatIsWrongIsThrownByTheStart(String property, String value) throws Exception {
+        try (var stage = new RelayStage()) {
+            var config =
+                    stage.config(more -> more.producer(Map.of("bootstrap.servers", stage.bootstrap, property, value)));
+            assertThatThrownBy(() -> OutboxRelay.start(stage.database, config, stage.elections())
+                            .close())
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(property);
         }
     }
 
