@@ -7,12 +7,10 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -33,7 +31,7 @@ final class Shard {
 
     private final int number;
     private final RelayConfig config;
-    private final DataSource database;
+    private final Borrowing borrowing;
     private final Function<Map<String, Object>, Producer<byte[], byte[]>> producers;
     private final WakeUpListener listener;
     private final Meter meter = new Meter();
@@ -81,7 +79,8 @@ final class Shard {
             String relay) {
         this.number = number;
         this.config = config;
-        this.database = database;
+        borrowing = new Borrowing(
+                database, config.databaseTimeout(), config.seat(number) + "-connect", System::nanoTime);
         blocked = new BlockedRecords(number);
         this.producers = producers;
         this.judge = judge;
@@ -685,55 +684,16 @@ final class Shard {
         return LentConnection.of(borrow(), config.table(), config.databaseTimeout());
     }
 
-    /** Waits for a connection no longer than for an answer: many a source waits for a silent server forever. */
+    /** Waits for a connection no longer than for an answer. */
     private Connection borrow() throws SQLException {
         listener.borrows();
         var success = false;
         try {
-            var connection = borrowInTime();
+            var connection = borrowing.borrow();
             success = true;
             return connection;
         } finally {
             listener.borrowed(success);
-        }
-    }
-
-    private Connection borrowInTime() throws SQLException {
-        var borrowed = new CompletableFuture<Connection>();
-        var thread = new Thread(
-                () -> {
-                    try {
-                        var connection = database.getConnection();
-                        if (!borrowed.complete(connection)) {
-                            connection.close(); // nobody waits for it any more
-                        }
-                    } catch (SQLException | RuntimeException | Error e) {
-                        borrowed.completeExceptionally(e);
-                    }
-                },
-                config.seat(number) + "-connect");
-        thread.setDaemon(true);
-        thread.start();
-        try {
-            return borrowed.get(config.databaseTimeout().toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            var late = new SQLTransientConnectionException("no connection to the database within "
-                    + config.databaseTimeout().toMillis() + " ms");
-            if (borrowed.completeExceptionally(late)) {
-                throw late;
-            }
-            return borrowed.join();
-        } catch (InterruptedException e) {
-            if (!borrowed.cancel(false) && !borrowed.isCompletedExceptionally()) {
-                borrowed.join().close();
-            }
-            Thread.currentThread().interrupt();
-            throw new SQLTransientConnectionException("interrupted while waiting for a connection", e);
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof SQLException cause) {
-                throw cause;
-            }
-            throw new SQLTransientConnectionException("no connection to the database", e.getCause());
         }
     }
 

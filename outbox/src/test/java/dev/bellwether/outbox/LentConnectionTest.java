@@ -254,6 +254,42 @@ class LentConnectionTest {
         }
     }
 
+    /** Each would keep a thread here, and, once it answers, a session there. */
+    @Test
+    void databaseThatAcceptsAndSaysNothingIsNotAskedByMoreAndMoreThreads() throws Exception {
+        try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port());
+                var stage = new RelayStage()) {
+            var connecting = stage.config(more -> more).seat(0) + "-connect";
+            var relay = stage.relay(
+                    more -> more.databaseTimeout(Duration.ofMillis(500))
+                            .maxBackoff(Duration.ofMillis(20))
+                            .standDownAfter(Duration.ofHours(1))
+                            .wakeUp(false),
+                    counting(Servers.dataSource(PostgresServer.uri(link.port()))),
+                    KafkaProducer::new);
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
+            stage.awaitEmpty();
+            link.cut(Way.BOTH);
+            Eventually.eventually(
+                    "it has tried again and again",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream()
+                                    .filter(RelayEvent.Faulted.class::isInstance)
+                                    .map(event -> String.valueOf(((RelayEvent.Faulted) event).cause()))
+                                    .filter(cause -> cause.contains("no connection to the database within"))
+                                    .count()
+                            >= 20);
+            assertThat(Thread.getAllStackTraces().keySet().stream()
+                            .filter(thread -> thread.getName().equals(connecting)))
+                    .hasSizeLessThanOrEqualTo(12);
+            link.heal();
+            stage.stash(Writers.numbered(stage.topic, "k", 10, 20));
+            stage.awaitEmpty();
+            relay.close();
+            Eventually.eventually("all are back", RelayStage.PATIENCE, () -> lent.get() == 0);
+        }
+    }
+
     private static boolean isReaderWaiting() {
         return Thread.getAllStackTraces().entrySet().stream()
                 .filter(entry -> entry.getKey().getName().endsWith("-reader"))
