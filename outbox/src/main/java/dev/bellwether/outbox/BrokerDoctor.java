@@ -17,6 +17,7 @@ import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.FeatureMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -70,7 +71,14 @@ final class BrokerDoctor {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
-            findings.add(new Finding(Severity.ERROR, "the brokers do not answer: " + e.getMessage(), "see to them"));
+            findings.add(
+                    e.getCause() instanceof AuthenticationException refusal
+                            ? new Finding(
+                                    Severity.ERROR,
+                                    "the brokers refuse the login: " + refusal.getMessage(),
+                                    "see to the properties that say how to log in, such as sasl.jaas.config")
+                            : new Finding(
+                                    Severity.ERROR, "the brokers do not answer: " + e.getMessage(), "see to them"));
         } finally {
             admin.close(Duration.ZERO); // which would wait for brokers that do not answer
         }

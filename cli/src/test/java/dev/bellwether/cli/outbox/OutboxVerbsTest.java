@@ -451,6 +451,12 @@ class OutboxVerbsTest {
                 var replayed = outbox("secured", replay.toArray(String[]::new));
                 assertThat(replayed.out()).as(replayed.all()).isEqualTo("0 published into copy\n");
             }
+            Files.writeString(reaper, Files.readString(reaper).replace("password: so", "password: other"));
+            var refused = outbox("secured", "doctor", "--timeout", "60s", "--kafka-config", reaper.toString());
+            assertThat(refused.out())
+                    .as(refused.all())
+                    .contains("ERROR: the brokers refuse the login")
+                    .doesNotContain("do not answer");
         }
         var nowhere = outbox("secured", "doctor", "--kafka-config", properties.toString());
         assertThat(nowhere.code()).isEqualTo(ExitCode.USAGE);
