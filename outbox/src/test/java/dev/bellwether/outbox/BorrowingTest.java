@@ -8,7 +8,6 @@ import dev.bellwether.testkit.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 /** A source that does not answer is asked by a few. */
 @Timeout(120)
 class BorrowingTest {
+    private final String threads = Servers.fresh("borrowing");
     private final Semaphore answers = new Semaphore(0);
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger open = new AtomicInteger();
@@ -48,7 +48,7 @@ class BorrowingTest {
     });
 
     private Borrowing borrowing(Duration patience) {
-        return new Borrowing(silent, patience, "borrowing-test", nanos::get);
+        return new Borrowing(silent, patience, threads, nanos::get);
     }
 
     private static void fails(Borrowing borrowing) {
@@ -87,19 +87,21 @@ class BorrowingTest {
         var before = IntStream.range(0, 8).mapToObj(i -> new Waiter(borrowing)).toList();
         before.forEach(Waiter::awaitWaiting);
         isAsked(8);
-        var now = List.of(new Waiter(borrowing), new Waiter(borrowing));
-        now.forEach(Waiter::awaitWaiting);
+        var first = new Waiter(borrowing);
+        first.awaitWaiting();
+        var second = new Waiter(borrowing);
+        second.awaitWaiting();
         isAsked(8);
         for (var one : before) {
             one.thread.interrupt();
             assertThat(one.end()).hasMessageContaining("interrupted");
         }
         answers.release();
-        assertThat(now.get(0).end()).isNull();
+        assertThat(first.end()).isNull();
         assertThat(open).as("it is lent").hasValue(1);
         refuses.set(true);
         answers.release();
-        assertThat(now.get(1).end()).hasMessage("refused");
+        assertThat(second.end()).hasMessage("refused");
         refuses.set(false);
         answers.release(6);
         Eventually.eventually("nobody waits any more", Duration.ofSeconds(30), () -> threads() == 0);
@@ -133,9 +135,9 @@ class BorrowingTest {
         }
     }
 
-    private static long threads() {
+    private long threads() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("borrowing-test"))
+                .filter(thread -> thread.getName().equals(threads))
                 .count();
     }
 }
