@@ -77,11 +77,20 @@ public final class Main {
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
         }
         if (Arrays.stream(args).noneMatch(STANDING::contains)) {
-            System.exit(run(surroundings(new FileOutputStream(FileDescriptor.err)), args));
+            System.exit(run(
+                    surroundings(new FileOutputStream(FileDescriptor.out), new FileOutputStream(FileDescriptor.err)),
+                    args));
         }
         var errors = new QueuedOutput(new FileOutputStream(FileDescriptor.err), "bellwether-errors");
         System.setErr(new PrintStream(errors, true, Charset.defaultCharset())); // for the log
-        var code = run(surroundings(errors), args);
+        var reaps = Arrays.asList(args).contains("reap"); // its events come from the threads that publish
+        var out = reaps
+                ? new QueuedOutput(new FileOutputStream(FileDescriptor.out), "bellwether-output")
+                : new FileOutputStream(FileDescriptor.out);
+        var code = run(surroundings(out, errors), args);
+        if (out instanceof QueuedOutput queued) {
+            queued.finish(UNREAD);
+        }
         errors.finish(UNREAD);
         System.exit(code);
     }
@@ -281,12 +290,12 @@ public final class Main {
     }
 
     /** The launcher says which streams are terminals, since Java 17 cannot; without it, none are. */
-    private static CommandEnvironment surroundings(OutputStream errors) {
+    private static CommandEnvironment surroundings(OutputStream out, OutputStream errors) {
         var terminals = System.getProperty("bellwether.terminals", "");
         return new CommandEnvironment(
                 System.getenv(),
                 new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset())),
-                writer(new FileOutputStream(FileDescriptor.out)),
+                writer(out),
                 writer(errors),
                 terminals.contains("0"),
                 terminals.contains("1"),

@@ -25,6 +25,7 @@ final class QueuedOutput extends OutputStream {
     private int queuedBytes;
     private long missingBytes;
     private boolean stuck;
+    private volatile boolean failed;
 
     QueuedOutput(OutputStream to, String name) {
         this.to = to;
@@ -55,6 +56,14 @@ final class QueuedOutput extends OutputStream {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /** Waits for nothing: says whether something could not be written, as where nobody is who could read. */
+    @Override
+    public void flush() throws IOException {
+        if (failed) {
+            throw new IOException("what was written is lost, at least in part");
         }
     }
 
@@ -98,7 +107,7 @@ final class QueuedOutput extends OutputStream {
             to.write(bytes);
             to.flush();
         } catch (IOException | RuntimeException | Error e) { // the last if there is no memory
-            return; // there is nobody to tell
+            failed = true; // who flushes is told
         }
     }
 

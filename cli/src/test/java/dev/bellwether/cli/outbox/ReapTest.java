@@ -322,4 +322,31 @@ class ReapTest {
             throw new UncheckedIOException(e);
         }
     }
+
+    /** A pipe that nobody reads, or a terminal after Ctrl-S. */
+    @Test
+    void outputThatNobodyReadsHoldsNothingUp() throws Exception {
+        stage.topic("unread", Map.of());
+        var command = Commands.java();
+        // an event for each record
+        var file = original("unread", "Error")
+                .replace("minMetricsInterval: 100ms", "minMetricsInterval: 1ms")
+                .replace("markQueryRecords: 100", "markQueryRecords: 1");
+        command.addAll(Arrays.asList(
+                "reap", "-f", Files.writeString(folder.resolve("unread.yaml"), file).toString()));
+        var reap = new ProcessBuilder(command)
+                .redirectError(folder.resolve("unread.err").toFile())
+                .start();
+        started.add(reap);
+        Eventually.eventually(
+                "there is a table",
+                OutboxStage.PATIENCE,
+                () -> stage.number("SELECT count(*) FROM pg_class WHERE relname = 'unread'") == 1);
+        stage.execute("INSERT INTO unread (create_time, kafka_topic, kafka_key, kafka_value, kafka_header_keys,"
+                + " kafka_header_values) SELECT now(), 'unread', 'k', i::text, '{}', '{}'"
+                + " FROM generate_series(1, 1000) i");
+        stage.awaitEmpty("unread");
+        assertThat(reap.getInputStream().available()).as("bytes in the pipe, which is full").isGreaterThan(50_000);
+        terminate(reap);
+    }
 }
