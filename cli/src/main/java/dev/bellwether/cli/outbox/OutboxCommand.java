@@ -135,8 +135,17 @@ public final class OutboxCommand implements Runnable {
         }
 
         OutboxTable table(JdbcSource database) {
+            requireName();
             var known = layout.or(() -> database.use(connection -> OutboxSchema.layout(connection, table)));
             return new OutboxTable(table, known.orElse(OutboxTable.Layout.BELLWETHER));
+        }
+
+        private void requireName() {
+            try {
+                OutboxTable.named(table);
+            } catch (IllegalArgumentException e) {
+                throw new UsageException(String.valueOf(e.getMessage()), e);
+            }
         }
     }
 

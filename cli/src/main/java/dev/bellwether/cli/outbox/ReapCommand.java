@@ -10,6 +10,7 @@ import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.ExitHook;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.kafka.KafkaElections;
+import dev.bellwether.outbox.OutboxForm;
 import dev.bellwether.outbox.OutboxRelay;
 import dev.bellwether.outbox.OutboxSchema;
 import dev.bellwether.outbox.OutboxTable;
@@ -17,6 +18,8 @@ import dev.bellwether.outbox.RelayConfig;
 import dev.bellwether.outbox.RelayEvent;
 import dev.bellwether.spi.ConnectUri;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -24,6 +27,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.common.config.ConfigException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -80,8 +84,7 @@ public final class ReapCommand implements Callable<Integer> {
         var settings = settings(reaper);
         var database = JdbcSource.of(reaper.dataSource());
         var bounded = new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout));
-        var layout = bounded.ask(() -> database.use(connection -> OutboxSchema.layout(connection, reaper.table())))
-                .orElse(OutboxTable.Layout.GOHARVEST);
+        var layout = bounded.ask(() -> database.use(connection -> layout(connection, reaper)));
         var config = settings.table(new OutboxTable(reaper.table(), layout)).build();
         reaper.warnings().forEach(warning -> around.complain("warning: " + warning));
         var handedOver = new CountDownLatch(1);
@@ -90,13 +93,41 @@ public final class ReapCommand implements Callable<Integer> {
             await(handedOver, Duration.ofMinutes(1));
         });
         try (var elections = elections(reaper, timeout);
-                var relay = OutboxRelay.start(database, config, elections)) {
+                var relay = relay(database, config, elections)) {
             await(told, time.orElse(Duration.ofDays(36_500)));
             relay.poke();
             return ended ? ExitCode.RELAY_ENDED : ExitCode.OK;
         } finally {
             handedOver.countDown();
             atExit.close();
+        }
+    }
+
+    /**
+     * Returns the layout that the table has, or is to get: that of the original, if it can have the form that the file
+     * says.
+     */
+    private OutboxTable.Layout layout(Connection connection, ReaperFile reaper) throws SQLException {
+        var rotated = reaper.form() == OutboxForm.ROTATED;
+        var found = OutboxSchema.layout(connection, reaper.table());
+        if (rotated && found.equals(Optional.of(OutboxTable.Layout.GOHARVEST))) {
+            throw new UsageException(file + ": relay.form is rotated, and table " + reaper.table()
+                    + " has goharvest's layout, which has the plain form only. Remove relay.form, or name a table of"
+                    + " our layout, or one that is to be made");
+        }
+        var theirs =
+                !rotated && connection.getMetaData().getDatabaseProductName().equalsIgnoreCase("PostgreSQL");
+        return found.orElse(theirs ? OutboxTable.Layout.GOHARVEST : OutboxTable.Layout.BELLWETHER);
+    }
+
+    private OutboxRelay relay(JdbcSource database, RelayConfig config, Elections elections) {
+        try {
+            return OutboxRelay.start(database, config, elections);
+        } catch (ElectionException e) {
+            if (e.getCause() instanceof ConfigException) {
+                throw new UsageException(file + ": " + e.getMessage(), e);
+            }
+            throw e;
         }
     }
 
@@ -108,7 +139,7 @@ public final class ReapCommand implements Callable<Integer> {
                     .listener(this::tell);
             settings.build();
             return settings;
-        } catch (IllegalArgumentException e) {
+        } catch (UsageException | IllegalArgumentException | ElectionException e) {
             throw new UsageException(file + ": " + e.getMessage(), e);
         }
     }

@@ -1,5 +1,6 @@
 package dev.bellwether.cli.outbox;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.cli.command.CommandDurations;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.outbox.OutboxForm;
@@ -261,9 +262,25 @@ final class ReaperFile {
         return LibrdkafkaProperties.translated(merged, warnings);
     }
 
+    /** Returns the form that a table gets if there is none. */
+    OutboxForm form() {
+        return Optional.ofNullable(relay.get("form"))
+                .map(String::valueOf)
+                .map(ReaperFile::form)
+                .orElse(OutboxForm.PLAIN);
+    }
+
+    private RelayConfig.Builder named() {
+        var name = String.valueOf(harvest.getOrDefault("leaderGroupID", "reaper"));
+        try {
+            return RelayConfig.named(name);
+        } catch (ElectionException e) {
+            throw new UsageException("harvest.leaderGroupID is \"" + name + "\": " + e.getMessage(), e);
+        }
+    }
+
     RelayConfig.Builder config() {
-        var builder = RelayConfig.named(String.valueOf(harvest.getOrDefault("leaderGroupID", "reaper")))
-                .producer(kafka());
+        var builder = named().producer(kafka()).form(form());
         Optional.ofNullable(harvest.get("name")).map(String::valueOf).ifPresent(builder::candidate);
         limit("ioErrorBackoff").ifPresent(pause -> builder.backoff(pause).maxBackoff(longer(pause)));
         limit("markBackoff").ifPresent(poll -> builder.maxPoll(poll).minPoll(shorter(poll)));
@@ -293,10 +310,6 @@ final class ReaperFile {
         Optional.ofNullable(relay.get("createTables"))
                 .map(value -> truth("createTables", value))
                 .ifPresent(builder::createTables);
-        Optional.ofNullable(relay.get("form"))
-                .map(String::valueOf)
-                .map(ReaperFile::form)
-                .ifPresent(builder::form);
         Optional.ofNullable(relay.get("once"))
                 .map(value -> truth("once", value))
                 .ifPresent(builder::once);

@@ -7,11 +7,13 @@ import dev.bellwether.cli.Commands;
 import dev.bellwether.cli.OutboxStage;
 import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.command.ExitCode;
+import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -321,6 +323,64 @@ class ReapTest {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    @Test
+    void settingThatIsWrongIsAWrongFileAndNamed() throws Exception {
+        var place = "  dataSource: host=127.0.0.1 port=%d user=postgres dbname=postgres sslmode=disable\n"
+                .formatted(stage.port());
+        for (var wrong : List.of("linger.ms: soon", "max.request.size: 1MB", "transactional.id: mine")) {
+            assertThat(reaped("harvest:\n  outboxTable: never_made\n  baseKafkaConfig:\n    bootstrap.servers: "
+                            + stage.bootstrap() + "\n  producerKafkaConfig:\n    " + wrong + "\n" + place))
+                    .as("%s", wrong)
+                    .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
+                    .satisfies(spoken -> assertThat(spoken.err())
+                            .contains("wrong.yaml: ", wrong.substring(0, wrong.indexOf(':'))));
+        }
+        assertThat(reaped("harvest:\n  leaderGroupID: ''\n" + place))
+                .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
+                .satisfies(spoken -> assertThat(spoken.err()).contains("harvest.leaderGroupID"));
+        assertThat(reaped("harvest:\n  outboxTable: a b\n" + place))
+                .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
+                .satisfies(spoken -> assertThat(spoken.err()).contains("\"a b\""));
+    }
+
+    @Test
+    void tableThatIsToBeRotatedIsMadeInOurLayout() throws Exception {
+        stage.topic("turned", Map.of());
+        var reap = reap("turned", original("turned", "Warn") + "relay:\n  form: rotated\n");
+        Eventually.eventually(
+                "it leads", OutboxStage.PATIENCE, () -> said("turned").contains("LeaderRefreshed"));
+        stage.execute("INSERT INTO turned (topic, record_key, record_value) VALUES ('turned', 'k', 'v')");
+        assertThat(stage.read("turned", 1)).hasSize(1);
+        assertThat(stage.number("SELECT sum(to_id - from_id + 1) FROM turned_done"))
+                .isLessThanOrEqualTo(1);
+        terminate(reap);
+
+        stage.execute(Spoken.of(
+                        Map.of(), "outbox", "schema", "--db", stage.db(), "--table", "theirs", "--layout", "goharvest")
+                .out());
+        assertThat(reaped(original("theirs", "Warn") + "relay:\n  form: rotated\n"))
+                .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
+                .satisfies(spoken -> assertThat(spoken.err())
+                        .contains("wrong.yaml: ", "relay.form", "rotated", "theirs", "goharvest"));
+    }
+
+    @Test
+    void tableOfMariaDbIsMadeInOurLayout() throws Exception {
+        stage.topic("elsewhere", Map.of());
+        var uri = MysqlFamilyServer.shared(MysqlFamilyServer.Kind.MARIADB).uri();
+        var table = "elsewhere_" + ProcessHandle.current().pid();
+        var file = original(table, "Warn").replaceAll("dataSource: .*", "dataSource: '" + uri + "'");
+        var reap = reap("elsewhere", file);
+        Eventually.eventually(
+                "it leads", OutboxStage.PATIENCE, () -> said("elsewhere").contains("LeaderRefreshed"));
+        try (var connection = DriverManager.getConnection(uri);
+                var statement = connection.createStatement()) {
+            statement.execute("INSERT INTO " + table + " (topic, record_key, record_value) VALUES ('elsewhere', 'k', 'v')");
+        }
+        assertThat(stage.read("elsewhere", 1)).hasSize(1);
+        terminate(reap);
     }
 
     /** A pipe that nobody reads, or a terminal after Ctrl-S. */

@@ -3,6 +3,7 @@ package dev.bellwether.cli.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.cli.Spoken;
+import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.io.StringWriter;
@@ -128,5 +129,12 @@ class StatusTest {
                 var statement = connection.createStatement()) {
             statement.execute(sql);
         }
+    }
+
+    @Test
+    void nameThatNoTableCanHaveIsAWrongCommandLine() {
+        var spoken = Spoken.of(Map.of(), "outbox", "status", "--db", PostgresServer.shared().uri(), "--table", "a b");
+        assertThat(spoken.code()).isEqualTo(ExitCode.USAGE);
+        assertThat(spoken.err()).contains("outbox table \"a b\"");
     }
 }
