@@ -44,8 +44,8 @@ final class KafkaTopics implements PoisonDetector.Topics {
         partitioning = config.partitioning();
         eventIdHeader = config.eventIdHeader();
         properties = common(producer);
-        maxRequestBytes = Long.parseLong(
-                String.valueOf(producer.getOrDefault("max.request.size", 1 << 20)).strip());
+        maxRequestBytes = Long.parseLong(String.valueOf(producer.getOrDefault("max.request.size", 1 << 20))
+                .strip());
         compression = TopicRules.Codec.of(producer);
     }
 

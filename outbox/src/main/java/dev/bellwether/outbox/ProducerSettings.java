@@ -107,7 +107,8 @@ final class ProducerSettings {
 
     private static int number(Map<String, Object> properties, String name, int otherwise) {
         try {
-            return Integer.parseInt(String.valueOf(properties.getOrDefault(name, otherwise)).strip());
+            return Integer.parseInt(
+                    String.valueOf(properties.getOrDefault(name, otherwise)).strip());
         } catch (NumberFormatException e) {
             return otherwise; // which Kafka's client refuses, by name
         }

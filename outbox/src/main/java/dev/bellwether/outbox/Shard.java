@@ -79,8 +79,8 @@ final class Shard {
             String relay) {
         this.number = number;
         this.config = config;
-        borrowing = new Borrowing(
-                database, config.databaseTimeout(), config.seat(number) + "-connect", System::nanoTime);
+        borrowing =
+                new Borrowing(database, config.databaseTimeout(), config.seat(number) + "-connect", System::nanoTime);
         blocked = new BlockedRecords(number);
         this.producers = producers;
         this.judge = judge;

@@ -230,7 +230,8 @@ abstract class Store {
 
     private void requireOurs(Connection connection, Claim claim) throws SQLException {
         try (var query = connection.createStatement();
-                var rows = query.executeQuery("SELECT shard, shards, relay FROM " + table.relay() + " ORDER BY shard")) {
+                var rows =
+                        query.executeQuery("SELECT shard, shards, relay FROM " + table.relay() + " ORDER BY shard")) {
             while (rows.next()) {
                 if (rows.getInt(2) != claim.shards()) {
                     throw new IllegalStateException(Refusals.shards(table.name(), rows.getInt(2), claim.shards()));

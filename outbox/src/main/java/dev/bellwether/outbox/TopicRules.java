@@ -35,7 +35,10 @@ record TopicRules(int partitions, boolean compacted, long maxBatchBytes) {
             var type = String.valueOf(producer.getOrDefault("compression.type", ProducerSettings.COMPRESSION));
             var level = producer.get("compression." + type + ".level");
             return new Codec(
-                    type, level == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(level.toString().strip())));
+                    type,
+                    level == null
+                            ? OptionalInt.empty()
+                            : OptionalInt.of(Integer.parseInt(level.toString().strip())));
         }
 
         private Compression codec() {

@@ -36,8 +36,7 @@ class BorrowingTest {
         if (refuses.get()) {
             throw new SQLException("refused");
         }
-        var connection =
-                Servers.dataSource(PostgresServer.shared().uri()).getConnection();
+        var connection = Servers.dataSource(PostgresServer.shared().uri()).getConnection();
         open.incrementAndGet();
         return FaultyDatabase.proxy(Connection.class, (of, given) -> {
             if (of.getName().equals("close")) {

@@ -616,7 +616,8 @@ class PoisonTest {
             }
             var before = new AtomicInteger(-1);
             var repeatable = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
-                var connection = (Connection) Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
+                var connection =
+                        (Connection) Objects.requireNonNull(FaultyDatabase.call(stage.database, method, arguments));
                 connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
                 return FaultyDatabase.proxy(Connection.class, (of, given) -> {
                     if (of.getName().equals("close")) {

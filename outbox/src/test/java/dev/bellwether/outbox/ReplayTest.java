@@ -292,19 +292,22 @@ class ReplayTest {
             stage.stash(Writers.numbered(stage.topic, "other", 0, 600));
             store.delete(publishing, 0, epoch, LongStream.rangeClosed(2, 601).toArray());
             var read = new ArrayList<Long>();
-            new Republisher(reading, store, Replay.fromId(1)).read(rows -> {
-                var first = read.isEmpty();
-                rows.forEach(row -> read.add(row.id()));
-                if (first) {
-                    try {
-                        late.commit();
-                        stage.stash(Message.of(stage.topic, "k", "1"));
-                        store.delete(publishing, 0, epoch, new long[] {1, 602});
-                    } catch (SQLException e) {
-                        throw new IllegalStateException(e);
-                    }
-                }
-            }, Duration.ofMinutes(2));
+            new Republisher(reading, store, Replay.fromId(1))
+                    .read(
+                            rows -> {
+                                var first = read.isEmpty();
+                                rows.forEach(row -> read.add(row.id()));
+                                if (first) {
+                                    try {
+                                        late.commit();
+                                        stage.stash(Message.of(stage.topic, "k", "1"));
+                                        store.delete(publishing, 0, epoch, new long[] {1, 602});
+                                    } catch (SQLException e) {
+                                        throw new IllegalStateException(e);
+                                    }
+                                }
+                            },
+                            Duration.ofMinutes(2));
             assertThat(read)
                     .as("NEVER: row 602 without row 1, which is before it in its key")
                     .containsExactlyElementsOf(
@@ -325,15 +328,18 @@ class ReplayTest {
             store.delete(publishing, 0, epoch, LongStream.rangeClosed(1, 600).toArray());
             var part = store.ring().part(550);
             var read = new ArrayList<Long>();
-            new Republisher(reading, store, Replay.fromId(1)).read(rows -> {
-                assertThat(read).doesNotContain(550L);
-                rows.forEach(row -> read.add(row.id()));
-                try {
-                    store.empty(publishing, part);
-                } catch (SQLException e) {
-                    throw new IllegalStateException(e);
-                }
-            }, Duration.ofMinutes(2));
+            new Republisher(reading, store, Replay.fromId(1))
+                    .read(
+                            rows -> {
+                                assertThat(read).doesNotContain(550L);
+                                rows.forEach(row -> read.add(row.id()));
+                                try {
+                                    store.empty(publishing, part);
+                                } catch (SQLException e) {
+                                    throw new IllegalStateException(e);
+                                }
+                            },
+                            Duration.ofMinutes(2));
             assertThat(read)
                     .as("NEVER: some are left out, and nobody is told")
                     .containsExactlyElementsOf(
@@ -357,16 +363,21 @@ class ReplayTest {
                     + " FROM generate_series(1, 40) AS i");
             store.delete(publishing, 0, epoch, LongStream.rangeClosed(1, 40).toArray());
             var read = new ArrayList<Long>();
-            new Republisher(reading, store, Replay.fromId(1)).read(rows -> {
-                assertThat(rows.stream().mapToLong(Row::weight).sum())
-                        .as("bytes in memory")
-                        .isLessThanOrEqualTo(16 << 20);
-                assertThat(rows).allSatisfy(row -> {
-                    assertThat(row.value()).hasSize((int) row.size()).startsWith(Long.toString(row.id())
-                            .getBytes(java.nio.charset.StandardCharsets.UTF_8));
-                    read.add(row.id());
-                });
-            }, Duration.ofMinutes(2));
+            new Republisher(reading, store, Replay.fromId(1))
+                    .read(
+                            rows -> {
+                                assertThat(rows.stream().mapToLong(Row::weight).sum())
+                                        .as("bytes in memory")
+                                        .isLessThanOrEqualTo(16 << 20);
+                                assertThat(rows).allSatisfy(row -> {
+                                    assertThat(row.value())
+                                            .hasSize((int) row.size())
+                                            .startsWith(Long.toString(row.id())
+                                                    .getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                                    read.add(row.id());
+                                });
+                            },
+                            Duration.ofMinutes(2));
             assertThat(read)
                     .containsExactlyElementsOf(
                             LongStream.rangeClosed(1, 40).boxed().toList());

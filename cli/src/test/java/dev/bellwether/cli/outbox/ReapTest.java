@@ -334,8 +334,8 @@ class ReapTest {
                             + stage.bootstrap() + "\n  producerKafkaConfig:\n    " + wrong + "\n" + place))
                     .as("%s", wrong)
                     .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
-                    .satisfies(spoken -> assertThat(spoken.err())
-                            .contains("wrong.yaml: ", wrong.substring(0, wrong.indexOf(':'))));
+                    .satisfies(spoken ->
+                            assertThat(spoken.err()).contains("wrong.yaml: ", wrong.substring(0, wrong.indexOf(':'))));
         }
         assertThat(reaped("harvest:\n  leaderGroupID: ''\n" + place))
                 .satisfies(spoken -> assertThat(spoken.code()).isEqualTo(ExitCode.USAGE))
@@ -377,7 +377,8 @@ class ReapTest {
                 "it leads", OutboxStage.PATIENCE, () -> said("elsewhere").contains("LeaderRefreshed"));
         try (var connection = DriverManager.getConnection(uri);
                 var statement = connection.createStatement()) {
-            statement.execute("INSERT INTO " + table + " (topic, record_key, record_value) VALUES ('elsewhere', 'k', 'v')");
+            statement.execute(
+                    "INSERT INTO " + table + " (topic, record_key, record_value) VALUES ('elsewhere', 'k', 'v')");
         }
         assertThat(stage.read("elsewhere", 1)).hasSize(1);
         terminate(reap);
@@ -393,7 +394,9 @@ class ReapTest {
                 .replace("minMetricsInterval: 100ms", "minMetricsInterval: 1ms")
                 .replace("markQueryRecords: 100", "markQueryRecords: 1");
         command.addAll(Arrays.asList(
-                "reap", "-f", Files.writeString(folder.resolve("unread.yaml"), file).toString()));
+                "reap",
+                "-f",
+                Files.writeString(folder.resolve("unread.yaml"), file).toString()));
         var reap = new ProcessBuilder(command)
                 .redirectError(folder.resolve("unread.err").toFile())
                 .start();
@@ -406,7 +409,9 @@ class ReapTest {
                 + " kafka_header_values) SELECT now(), 'unread', 'k', i::text, '{}', '{}'"
                 + " FROM generate_series(1, 1000) i");
         stage.awaitEmpty("unread");
-        assertThat(reap.getInputStream().available()).as("bytes in the pipe, which is full").isGreaterThan(50_000);
+        assertThat(reap.getInputStream().available())
+                .as("bytes in the pipe, which is full")
+                .isGreaterThan(50_000);
         terminate(reap);
     }
 }

@@ -133,7 +133,8 @@ class StatusTest {
 
     @Test
     void nameThatNoTableCanHaveIsAWrongCommandLine() {
-        var spoken = Spoken.of(Map.of(), "outbox", "status", "--db", PostgresServer.shared().uri(), "--table", "a b");
+        var spoken = Spoken.of(
+                Map.of(), "outbox", "status", "--db", PostgresServer.shared().uri(), "--table", "a b");
         assertThat(spoken.code()).isEqualTo(ExitCode.USAGE);
         assertThat(spoken.err()).contains("outbox table \"a b\"");
     }
