@@ -7,8 +7,9 @@ import java.util.Optional;
  * A turn in the life of a candidacy.
  *
  * <p>Every {@link Acquired} is followed, before the next one, by exactly one {@link Revoked} or {@link Fenced}, or by a
- * {@code Revoked} and then a {@code Fenced} when the stand-down overran its budget; at {@link Candidacy#close}, too.
- * A new subtype would break exhaustive switches and is therefore a major release.
+ * {@code Revoked} and then a {@code Fenced} when the stand-down overran its budget; at {@link Candidacy#close}, too. A
+ * {@code Revoked} that could not be told before its {@code Fenced} is not told at all. A new subtype would break
+ * exhaustive switches and is therefore a major release.
  */
 public sealed interface LeadershipEvent {
 

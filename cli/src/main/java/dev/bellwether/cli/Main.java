@@ -101,7 +101,8 @@ public final class Main {
             return false;
         }
         try {
-            return isVerbose(commandLine(surroundings(OutputStream.nullOutputStream())).parseArgs(args));
+            return isVerbose(
+                    commandLine(surroundings(OutputStream.nullOutputStream())).parseArgs(args));
         } catch (ParameterException e) {
             return true; // told when it is parsed again
         }

@@ -489,11 +489,7 @@ public final class LoopElections implements Elections {
 
         @Override
         public Candidacy stand(
-                String election,
-                CandidacyConfig config,
-                Runnable onInterrupt,
-                BooleanSupplier works,
-                Runnable onEnd) {
+                String election, CandidacyConfig config, Runnable onInterrupt, BooleanSupplier works, Runnable onEnd) {
             return LoopElections.this.stand(
                     election, config, new LockMetrics(metrics), onInterrupt, Optional.of(works), onEnd);
         }

@@ -98,9 +98,8 @@ public final class HttpMembers {
      */
     public static List<URI> of(ConnectUri uri, int usualPort) {
         var scheme = uri.flag("tls").orElse(TlsStores.areIn(uri)) ? "https://" : "http://";
-        var hosts = Arrays.stream(uri.authority().split(",", -1))
-                .map(String::strip)
-                .toList();
+        var hosts =
+                Arrays.stream(uri.authority().split(",", -1)).map(String::strip).toList();
         hosts.forEach(host -> requireNoUnderscore(uri, host));
         try {
             var members = hosts.stream()

@@ -98,8 +98,8 @@ final class JdbcSource implements DataSource {
     private Connection connect(Duration each) throws SQLException {
         try {
             // a driver may wait without an end for a server that accepts a connection and says nothing
-            var connection = new Bounded(each, () -> BackendOptions.late(uri, each))
-                    .open(() -> connect(new Properties()));
+            var connection =
+                    new Bounded(each, () -> BackendOptions.late(uri, each)).open(() -> connect(new Properties()));
             connection.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, each.toMillis()));
             return connection;
         } catch (SQLException | RuntimeException e) {

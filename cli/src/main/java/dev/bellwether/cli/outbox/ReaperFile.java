@@ -191,8 +191,8 @@ final class ReaperFile {
         var known = KEYS.getOrDefault(section, Set.of());
         for (var key : values.keySet()) {
             if (!known.contains(key)) {
-                throw new UsageException("unknown key " + (section.isEmpty() ? "" : section + ".") + key + ": known are "
-                        + String.join(", ", new TreeSet<>(known)));
+                throw new UsageException("unknown key " + (section.isEmpty() ? "" : section + ".") + key
+                        + ": known are " + String.join(", ", new TreeSet<>(known)));
             }
         }
     }

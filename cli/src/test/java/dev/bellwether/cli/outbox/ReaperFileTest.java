@@ -143,7 +143,8 @@ class ReaperFileTest {
     void unknownKeysAndBadValuesAreRefused() {
         assertThatThrownBy(() -> file("harvest:\n  limits:\n    maxInflight: 3\n"))
                 .isInstanceOf(UsageException.class)
-                .hasMessageContainingAll("reaper.yaml: unknown key limits.maxInflight: known are ", "maxInFlightRecords");
+                .hasMessageContainingAll(
+                        "reaper.yaml: unknown key limits.maxInflight: known are ", "maxInFlightRecords");
         assertThatThrownBy(() -> file("harvester: {}\n"))
                 .hasMessageEndingWith("reaper.yaml: unknown key harvester: known are harvest, logging, relay");
         assertThatThrownBy(() -> file("relay:\n  poison: skip\n").config()).hasMessageContaining("block-key");

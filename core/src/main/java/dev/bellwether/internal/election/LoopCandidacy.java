@@ -557,6 +557,7 @@ public final class LoopCandidacy implements Candidacy {
     private static final class Listening {
         private final LeadershipListener listener;
         private @Nullable Mandate told;
+        private volatile @Nullable Mandate fenced;
         private volatile boolean over;
 
         private Listening(LeadershipListener listener) {
@@ -569,15 +570,22 @@ public final class LoopCandidacy implements Candidacy {
             } else if (event instanceof LeadershipEvent.Revoked revoked) {
                 return revoked.mandate().equals(told);
             } else if (event instanceof LeadershipEvent.Fenced fenced) {
+                this.fenced = fenced.mandate();
                 return fenced.mandate().equals(told);
             }
             return true;
         }
 
         private void hear(LeadershipEvent event) throws Exception {
-            if (!over) {
+            if (!over && !isOvertaken(event)) {
                 listener.onEvent(event);
             }
+        }
+
+        /** Who hears late that the seat is still ours must not hear it when another may have it. */
+        private boolean isOvertaken(LeadershipEvent event) {
+            return event instanceof LeadershipEvent.Revoked revoked
+                    && revoked.mandate().equals(fenced);
         }
     }
 

@@ -82,6 +82,19 @@ class LoopCandidacyTest {
         assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
     }
 
+    /** It would put away its work in order, which nobody interrupts any more, beside the next leader. */
+    @Test
+    void aListenerThatIsLateDoesNotHearThatTheSeatIsOursWhenItMayBeAnothers() {
+        rig.executor.keeps = true;
+        var candidacy = rig.stand("a", rig.config());
+        candidacy.resign();
+        rig.pass(Duration.ofSeconds(3)); // the budget is 2 s
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced RESIGNED");
+        assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
     @Test
     void theLoopEndsAfterWorkThatMayHaveToBeHalted() {
         var interval = Duration.ofMillis(100); // until the end is waited for no more, in real time

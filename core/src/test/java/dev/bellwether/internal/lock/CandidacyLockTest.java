@@ -103,7 +103,12 @@ class CandidacyLockTest {
             assertThatThrownBy(() -> one.lock("report", config).tryRun(mandate -> {
                         full.set(true);
                         assertThat(two.election("report").standDown()).isTrue();
-                        seen.add(two.lock("report", A_MINUTE).tryLock(Duration.ofSeconds(1)).isHeld() ? "lost" : "kept");
+                        seen.add(
+                                two.lock("report", A_MINUTE)
+                                                .tryLock(Duration.ofSeconds(1))
+                                                .isHeld()
+                                        ? "lost"
+                                        : "kept");
                         try {
                             new CountDownLatch(1).await(LONG.toSeconds(), TimeUnit.SECONDS);
                         } catch (InterruptedException e) {

@@ -137,10 +137,7 @@ public class BellwetherAutoConfiguration {
     @Bean
     @DependsOn("bellwetherLeaving") // by which that has started before
     SmartLifecycle bellwetherStanding(Candidacies candidacies) {
-        return new CandidacyLifecycle(
-                SmartLifecycle.DEFAULT_PHASE,
-                candidacies::start,
-                candidacies::closing);
+        return new CandidacyLifecycle(SmartLifecycle.DEFAULT_PHASE, candidacies::start, candidacies::closing);
     }
 
     /** Starts first, stops last: gives up the seats when nothing else runs. */

@@ -354,8 +354,7 @@ public class BellwetherProperties {
                         new OfClient("nats:", "nats.bucket", nats.bucket != null, "?bucket="),
                         new OfClient("tls:", "nats.bucket", nats.bucket != null, "?bucket="),
                         new OfClient("zk:", "zookeeper.root", zookeeper.root != null, "a path"))
-                .filter(one -> one.isSet
-                        && of.strip().toLowerCase(Locale.ROOT).startsWith(one.scheme))
+                .filter(one -> one.isSet && of.strip().toLowerCase(Locale.ROOT).startsWith(one.scheme))
                 .findFirst()
                 .ifPresent(one -> {
                     throw new ElectionException("bellwether." + one.key + " is for elections over the application's own"

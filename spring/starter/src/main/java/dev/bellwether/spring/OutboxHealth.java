@@ -47,8 +47,7 @@ final class OutboxHealth {
             details.put("parked", state.parked());
             degraded |= state.shards().stream().anyMatch(OutboxHealth::isLeft);
             var leaders = new TreeMap<String, String>();
-            state.shards()
-                    .forEach(shard -> leaders.put(String.valueOf(shard.shard()), leader(shard)));
+            state.shards().forEach(shard -> leaders.put(String.valueOf(shard.shard()), leader(shard)));
             details.put("leaders", leaders);
         } else {
             details.put(

@@ -75,8 +75,7 @@ class AutoConfigurationTest {
                         "bellwether.elections.billing.on-task-failure=end",
                         "bellwether.elections.billing.max-pulse-interval=3m")
                 .run(context -> {
-                    var config = context.getBean(BellwetherProperties.class)
-                            .candidacy("billing", event -> {});
+                    var config = context.getBean(BellwetherProperties.class).candidacy("billing", event -> {});
                     assertThat(config.lease()).isEqualTo(Duration.ofSeconds(20));
                     assertThat(config.renewInterval()).isEqualTo(Duration.ofSeconds(3));
                     assertThat(config.retryInterval()).isEqualTo(Duration.ofMillis(500));

@@ -270,13 +270,9 @@ class LeadingTest {
                 .withBean(BeanPostProcessor.class, FirstFailsOnce::new)
                 .run(context -> {
                     Eventually.eventually(
-                            "the other runs",
-                            Contexts.PATIENCE,
-                            context.getBean("second", Part.class)::isRunning);
+                            "the other runs", Contexts.PATIENCE, context.getBean("second", Part.class)::isRunning);
                     Eventually.eventually(
-                            "it runs",
-                            Contexts.PATIENCE,
-                            context.getBean("first", Part.class)::isRunning);
+                            "it runs", Contexts.PATIENCE, context.getBean("first", Part.class)::isRunning);
                 });
     }
 

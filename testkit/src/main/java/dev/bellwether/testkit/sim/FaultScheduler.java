@@ -83,7 +83,8 @@ final class FaultScheduler {
                     strike(fault, process, nanos);
                 }
             }
-            case DELAY, LOSS, DUPLICATION, CLONE, UNDECIDED -> throw new IllegalStateException(fault + " does not strike");
+            case DELAY, LOSS, DUPLICATION, CLONE, UNDECIDED ->
+                throw new IllegalStateException(fault + " does not strike");
         }
     }
 
@@ -108,8 +109,17 @@ final class FaultScheduler {
             case LEAVE -> process.shutDown();
             case FORGED_NOTICE -> process.forgeNotice(random);
             case THROW -> process.fails(nanos, random.nextDouble(0.02, 1));
-            case DELAY, LOSS, DUPLICATION, STORE_PAUSE, STORE_CRASH, STORE_CLOCK, JOIN, STAND_DOWN, END, CLONE, UNDECIDED ->
-                throw new IllegalStateException(fault + " befalls no process");
+            case DELAY,
+                    LOSS,
+                    DUPLICATION,
+                    STORE_PAUSE,
+                    STORE_CRASH,
+                    STORE_CLOCK,
+                    JOIN,
+                    STAND_DOWN,
+                    END,
+                    CLONE,
+                    UNDECIDED -> throw new IllegalStateException(fault + " befalls no process");
         }
     }
 
@@ -174,7 +184,8 @@ final class FaultScheduler {
             world.trace().line("storm", "hand-over of \"" + election + "\" to " + (to.isEmpty() ? "any" : to));
         }
         world.server()
-                .receiveWrite("hand-over", () -> world.server().note(election, seat.token(), seat.note(), asked.text()));
+                .receiveWrite(
+                        "hand-over", () -> world.server().note(election, seat.token(), seat.note(), asked.text()));
         if (random.nextBoolean()) {
             world.agenda()
                     .in(

@@ -44,17 +44,24 @@ final class SimCalls {
         process.mayThrow(what);
         var answer = new CompletableFuture<T>();
         world.trace().line(process.name(), "sends " + what);
-        world.network().request(process, what, () -> turn.accept(() -> {
-            var given = request.get();
-            if (given == null) {
-                return; // no answer
-            }
-            if (world.trace().isOn()) {
-                world.trace().line("store", process.name() + "'s " + what + ": " + shown.apply(given));
-            }
-            world.network()
-                    .answer(process, "the answer to " + process.name() + "'s " + what, () -> answer.complete(given));
-        }));
+        world.network()
+                .request(
+                        process,
+                        what,
+                        () -> turn.accept(() -> {
+                            var given = request.get();
+                            if (given == null) {
+                                return; // no answer
+                            }
+                            if (world.trace().isOn()) {
+                                world.trace().line("store", process.name() + "'s " + what + ": " + shown.apply(given));
+                            }
+                            world.network()
+                                    .answer(
+                                            process,
+                                            "the answer to " + process.name() + "'s " + what,
+                                            () -> answer.complete(given));
+                        }));
         if (timeout > 0) {
             world.agenda().in(timeout, () -> {
                 if (!answer.isDone()) {

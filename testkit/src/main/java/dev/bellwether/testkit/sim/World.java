@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class World {
     private static final int MOST_PROCESSES = 12;
     /** What one world in four each has, by its seed. */
-    private static final Map<Long, Set<Fault>> BY_SEED = Map.of(0L, Set.of(Fault.STORE_CLOCK), 2L, Set.of(Fault.UNDECIDED));
+    private static final Map<Long, Set<Fault>> BY_SEED =
+            Map.of(0L, Set.of(Fault.STORE_CLOCK), 2L, Set.of(Fault.UNDECIDED));
 
     private final long seed;
     private final Simulation settings;
