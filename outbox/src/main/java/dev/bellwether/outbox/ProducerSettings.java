@@ -88,7 +88,8 @@ final class ProducerSettings {
             }
         } catch (ConfigException e) {
             throw new ElectionException(
-                    "outbox " + config.name() + ", properties of the producer: " + e.getMessage()
+                    "outbox " + config.name() + ", properties of the producer: "
+                            + String.valueOf(e.getMessage()).replaceAll("\\.+$", "")
                             + ". Nothing is published until that is set right",
                     e);
         }

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** What fails passes by: the relay begins anew by itself, and what consumers see is rewinds at most. */
 @Execution(ExecutionMode.CONCURRENT) // they wait, each for a table of its own
 class RecoveryTest {
+    private static final Map<String, String> NOBODY = Map.of("bootstrap.servers", "127.0.0.1:1");
 
     @Test
     void twoInAHundredSendsCommitsAndDeletesFailAndNothingIsLostOrReordered() throws Exception {
@@ -220,7 +221,7 @@ class RecoveryTest {
         Supplier<Elections> broken = () -> {
             throw new NoClassDefFoundError("planted");
         };
-        var config = RelayConfig.named("x").build();
+        var config = RelayConfig.named("x").producer(NOBODY).build();
         assertThatThrownBy(() -> OutboxRelay.start(Servers.dataSource("jdbc:none"), config, broken))
                 .isInstanceOf(NoClassDefFoundError.class)
                 .hasMessage("planted");
@@ -238,7 +239,8 @@ class RecoveryTest {
             throw new ElectionException("planted");
         };
         var told = new CopyOnWriteArrayList<RelayEvent>();
-        var config = RelayConfig.named("x").listener(told::add).build();
+        var config =
+                RelayConfig.named("x").producer(NOBODY).listener(told::add).build();
         try (var relay = OutboxRelay.start(Servers.dataSource("jdbc:none"), config, slow)) {
             started.countDown();
             Eventually.eventually(
@@ -284,7 +286,7 @@ class RecoveryTest {
     @Test
     void listenerForWritersTriesAgainAfterAnError() {
         var asked = new AtomicInteger();
-        var config = RelayConfig.named("x").build();
+        var config = RelayConfig.named("x").producer(NOBODY).build();
         var broken = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
             asked.incrementAndGet();
             throw new OutOfMemoryError("planted");

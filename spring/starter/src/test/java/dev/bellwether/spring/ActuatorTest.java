@@ -249,10 +249,15 @@ class ActuatorTest {
                     context.getBean(Candidacies.class).of("billing").whileLeading(mandate -> {
                         throw new IllegalStateException("planted");
                     });
-                    assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
-                    assertThat(details(indicator).get("billing")).asString().startsWith("failed: ");
-                    assertThat(status(indicator)).isEqualTo("DOWN");
-                    mayStop.countDown();
+                    try {
+                        assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
+                        assertThat(details(indicator).get("billing"))
+                                .asString()
+                                .startsWith("failed: ");
+                        assertThat(status(indicator)).isEqualTo("DOWN");
+                    } finally {
+                        mayStop.countDown();
+                    }
                 });
     }
 
