@@ -101,8 +101,8 @@ public final class Main {
             return false;
         }
         try {
-            return isVerbose(
-                    commandLine(surroundings(OutputStream.nullOutputStream())).parseArgs(args));
+            var nowhere = OutputStream.nullOutputStream();
+            return isVerbose(commandLine(surroundings(nowhere, nowhere)).parseArgs(args));
         } catch (ParameterException e) {
             return true; // told when it is parsed again
         }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * Borrows connections of a data source, each within a time: many a source waits for a silent server forever.
  *
  * <p>What is given up waits on, with a thread here and perhaps a session there. So of those there are a few: who comes
- * then waits for the first of them that is served, and begins one of its own seldom, in case they wait for a server
+ * then waits for the first of them that is served, and begins one of its own rarely, in case they wait for a server
  * that has gone. Thread-safe.
  */
 final class Borrowing {

@@ -405,7 +405,7 @@ public final class LoopCandidacy implements Candidacy {
         return events.idle() && work.idle();
     }
 
-    /** An executor may have refused what was told to him who works elsewhere. */
+    /** An executor may have refused what was told to those who work elsewhere. */
     private boolean allWorkHasEnded() {
         return workHasEnded()
                 && !(machine.waitsForWork()
