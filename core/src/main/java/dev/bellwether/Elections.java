@@ -196,10 +196,10 @@ public interface Elections extends AutoCloseable {
      * Closes every candidacy and every roster, all at once and each in order, then the connection. Waits for the
      * candidacies no longer than the longest {@link Candidacy#close} would, and then for the connection: some seconds
      * more while the infrastructure does not answer. No mandate is valid any more when the connection is closed: should
-     * a metric, for example, hold up the thread that ends them, this waits until they have run out. Each call waits for the end, the second as well as the first. From
-     * a listener or task it returns at once, and closes in the background; so it does if the thread is interrupted,
-     * which it stays. Work that has not ended by then is still halted where {@link CandidacyConfig#haltOnOverrun} says
-     * so.
+     * a metric, for example, hold up the thread that ends them, this waits until they have run out. Each call waits for
+     * the end, the second as well as the first. From a listener or task it returns at once, and closes in the
+     * background; so it does if the thread is interrupted, which it stays. Work that has not ended by then is still
+     * halted where {@link CandidacyConfig#haltOnOverrun} says so.
      */
     @Override
     void close();

@@ -215,8 +215,8 @@ public final class ConnectUri {
     }
 
     /**
-     * Returns the whole URI with placeholders filled in as they are, secrets and all: never for a message. A secret with
-     * characters that mean something in a URI is better handed over by {@link #parameter}; to a driver, by {@link
+     * Returns the whole URI with placeholders filled in as they are, secrets and all: never for a message. A secret
+     * with characters that mean something in a URI is better handed over by {@link #parameter}; to a driver, by {@link
      * #filled}.
      */
     public String expanded() {
@@ -224,8 +224,8 @@ public final class ConnectUri {
     }
 
     /**
-     * Returns the URI for a driver, secrets and all, but without the parameters that are {@link #filled}: a driver takes
-     * apart what stands in a URL, and decodes it.
+     * Returns the URI for a driver, secrets and all, but without the parameters that are {@link #filled}: a driver
+     * takes apart what stands in a URL, and decodes it.
      */
     public String forDriver() {
         return forDriver;
