@@ -301,9 +301,9 @@ class ServersInTroubleTest {
                 all.put("ls " + on, new String[] {"ls", "--json", "--timeout", "30s", "--on", on});
                 // a file of H2 is for one process at a time
                 var its = on.startsWith("jdbc:h2") ? on + "-too" : on;
-                all.put(
-                        "run " + on,
-                        new String[] {"run", "-q", "--max-wait", "50s", "--on", its, "billing", "--", "echo", "{}"});
+                all.put("run " + on, new String[] {
+                    "run", "-q", "--max-wait", "50s", "--timeout", "30s", "--on", its, "billing", "--", "echo", "{}"
+                });
             }
             for (var said : answers(all)) {
                 assertThat(said.code).as(said.toString()).isZero();
