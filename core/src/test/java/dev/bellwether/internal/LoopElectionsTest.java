@@ -183,18 +183,14 @@ class LoopElectionsTest {
         wire.onClose = () -> {
             throw new NoClassDefFoundError("planted: a class loader that ends");
         };
-        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
-        thread.start();
-        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var loop = ToldLoop.started();
         Elections.over(wire, ElectionsConfig.builder().loop(loop).build()).close();
         assertThat(loop.closed.await(20, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
     void whatAnExecutorOfOneCandidacyHasDroppedKeepsNothingOpen() throws Exception {
-        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
-        thread.start();
-        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var loop = ToldLoop.started();
         var elections =
                 Elections.connect(uri, ElectionsConfig.builder().loop(loop).build());
         var dropped = new CountDownLatch(1);
@@ -212,9 +208,7 @@ class LoopElectionsTest {
 
     @Test
     void aStepOfARosterThatAnExecutorHasDroppedKeepsNothingOpen() throws Exception {
-        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
-        thread.start();
-        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var loop = ToldLoop.started();
         var elections =
                 Elections.connect(uri, ElectionsConfig.builder().loop(loop).build());
         var dropped = new CountDownLatch(1);
@@ -236,9 +230,7 @@ class LoopElectionsTest {
         var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
         var disconnected = new CountDownLatch(1);
         wire.onClose = disconnected::countDown;
-        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
-        thread.start();
-        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var loop = ToldLoop.started();
         var never = new CountDownLatch(1);
         var elections =
                 Elections.over(wire, ElectionsConfig.builder().loop(loop).build());
@@ -681,6 +673,12 @@ class LoopElectionsTest {
         private ToldLoop(Loop loop, CountDownLatch closed) {
             super(loop);
             this.closed = closed;
+        }
+
+        private static ToldLoop started() {
+            var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+            thread.start();
+            return new ToldLoop(thread, new CountDownLatch(1));
         }
 
         @Override

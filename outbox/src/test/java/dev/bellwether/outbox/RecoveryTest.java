@@ -239,8 +239,7 @@ class RecoveryTest {
             throw new ElectionException("planted");
         };
         var told = new CopyOnWriteArrayList<RelayEvent>();
-        var config =
-                RelayConfig.named("x").producer(NOBODY).listener(told::add).build();
+        var config = RelayConfig.named("x").producer(NOBODY).listener(told::add).build();
         try (var relay = OutboxRelay.start(Servers.dataSource("jdbc:none"), config, slow)) {
             started.countDown();
             Eventually.eventually(

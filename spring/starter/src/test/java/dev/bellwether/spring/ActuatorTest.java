@@ -251,9 +251,7 @@ class ActuatorTest {
                     });
                     try {
                         assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
-                        assertThat(details(indicator).get("billing"))
-                                .asString()
-                                .startsWith("failed: ");
+                        assertThat(details(indicator).get("billing")).asString().startsWith("failed: ");
                         assertThat(status(indicator)).isEqualTo("DOWN");
                     } finally {
                         mayStop.countDown();

@@ -192,11 +192,7 @@ class LeadingTest {
         var uri = "memory:" + UUID.randomUUID();
         var failures = new AtomicInteger();
         try (var others = Elections.connect(uri)) {
-            Contexts.plain()
-                    .withPropertyValues(
-                            "bellwether.uri=" + uri,
-                            "bellwether.elections.billing.lease=60s",
-                            "bellwether.elections.billing.stand-down-budget=40s")
+            standingDownAtLeisure(uri)
                     .withBean(Metrics.class, () -> counting(failures))
                     .withUserConfiguration(Failing.class)
                     .run(context -> {
@@ -226,39 +222,39 @@ class LeadingTest {
         }
     }
 
+    private static ApplicationContextRunner standingDownAtLeisure(String uri) {
+        return Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=" + uri,
+                        "bellwether.elections.billing.lease=60s",
+                        "bellwether.elections.billing.stand-down-budget=40s");
+    }
+
     /** As where the jar was replaced under a running application, and a class is not found any more. */
     @Test
     void anErrorOfABeanThatStopsLeavesNoOtherRunningBesideTheSuccessor() {
         var uri = "memory:" + UUID.randomUUID();
         try (var others = Elections.connect(uri)) {
-            Contexts.plain()
-                    .withPropertyValues(
-                            "bellwether.uri=" + uri,
-                            "bellwether.elections.billing.lease=60s",
-                            "bellwether.elections.billing.stand-down-budget=40s")
-                    .withUserConfiguration(Failing.class)
-                    .run(context -> {
-                        var first = context.getBean("first", Part.class);
-                        var second = context.getBean("second", Part.class);
-                        Eventually.eventually(
-                                "both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
-                        var fails = new AtomicBoolean(true);
-                        second.onStop = () -> {
-                            if (fails.get()) {
-                                throw new NoClassDefFoundError("planted");
-                            }
-                        };
-                        try (var successor = others.stand("billing")) {
-                            context.getBean(Candidacies.class).of("billing").standDown();
-                            assertThat(successor.await(Duration.ofMillis(300)))
-                                    .as("one of them runs")
-                                    .isEmpty();
-                            fails.set(false);
-                            assertThat(successor.await(Contexts.PATIENCE)).isPresent();
-                            assertThat(List.of(first.isRunning(), second.isRunning()))
-                                    .containsOnly(false);
-                        }
-                    });
+            standingDownAtLeisure(uri).withUserConfiguration(Failing.class).run(context -> {
+                var first = context.getBean("first", Part.class);
+                var second = context.getBean("second", Part.class);
+                Eventually.eventually("both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
+                var fails = new AtomicBoolean(true);
+                second.onStop = () -> {
+                    if (fails.get()) {
+                        throw new NoClassDefFoundError("planted");
+                    }
+                };
+                try (var successor = others.stand("billing")) {
+                    context.getBean(Candidacies.class).of("billing").standDown();
+                    assertThat(successor.await(Duration.ofMillis(300)))
+                            .as("one of them runs")
+                            .isEmpty();
+                    fails.set(false);
+                    assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                    assertThat(List.of(first.isRunning(), second.isRunning())).containsOnly(false);
+                }
+            });
         }
     }
 
