@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -64,7 +66,12 @@ class PassedAgainTest {
                 reports.resolve("TEST-dev.bellwether.PlantedTest.xml"),
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"x\">\n" + String.join("", cases)
                         + "</testsuite>\n");
-        var process = new ProcessBuilder("../scripts/passed-again", folder.toString())
+        return passedAgain(folder);
+    }
+
+    private static Said passedAgain(Path... arguments) throws IOException, InterruptedException {
+        var command = Stream.concat(Stream.of(Path.of("../scripts/passed-again")), Stream.of(arguments));
+        var process = new ProcessBuilder(command.map(Path::toString).toList())
                 .redirectErrorStream(true)
                 .start();
         var text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -105,8 +112,21 @@ class PassedAgainTest {
     }
 
     @Test
+    void reportsOfAnEarlierRunAreNotTold() throws Exception {
+        said(ASSERTED);
+        var report = folder.resolve("some module/target/surefire-reports/TEST-dev.bellwether.PlantedTest.xml");
+        var began = Files.createFile(folder.resolve("began"));
+        var now = Files.getLastModifiedTime(began).toInstant();
+        Files.setLastModifiedTime(report, FileTime.from(now.minusSeconds(1)));
+        assertThat(passedAgain(folder, began)).isEqualTo(new Said(0, ""));
+        Files.setLastModifiedTime(report, FileTime.from(now.plusSeconds(1)));
+        assertThat(passedAgain(folder, began).code()).isOne();
+    }
+
+    @Test
     void theCheckLooksForTheMark() throws Exception {
         assertThat(Files.readString(Path.of("../scripts/passed-again"))).contains('/' + Never.MARK + '/');
-        assertThat(Files.readString(Path.of("../check"))).containsPattern("(?m)^scripts/passed-again \\|\\| fail ");
+        assertThat(Files.readString(Path.of("../check")))
+                .containsPattern("(?m)^scripts/passed-again . .cache/began \\|\\| fail ");
     }
 }

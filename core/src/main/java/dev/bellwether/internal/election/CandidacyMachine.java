@@ -416,10 +416,10 @@ public final class CandidacyMachine {
         if (expired(now) || phase != Phase.LEADING || term == null || term.token() != token) {
             return;
         }
-        var present = term.validity();
         var later = validity(proof);
-        if (present != null && later.deadlineNanos() - present.deadlineNanos() > 0 && later.holdsAt(now)) {
-            term.extend(later);
+        var isLater = later.deadlineNanos() - term.last().deadlineNanos() > 0;
+        if (isLater && later.holdsAt(now) && !term.extend(later)) {
+            expired(now); // somebody saw it over, just now
         }
     }
 
@@ -502,7 +502,7 @@ public final class CandidacyMachine {
     public void abandon(Moment now) {
         var led = phase == Phase.LEADING;
         if (led || phase == Phase.STANDING_DOWN || phase == Phase.FENCED) {
-            haltBy(now, present().endNanos());
+            haltBy(now, present().last().endNanos());
             interruptAtNanos = hardEndNanos == null ? null : led ? (Long) now.nanos() : interruptAtNanos;
         }
         if (led) {
@@ -531,7 +531,7 @@ public final class CandidacyMachine {
     /** Revokes the mandate, in order; the seat is kept until the work has ended or the time is up. */
     private void standDown(Moment now, Cause cause, Duration within) {
         var ending = present();
-        var validity = ending.validity();
+        var validity = ending.last();
         endTerm(now, ending, cause, "");
         /*
          * A successor may come when `within` has passed by the infrastructure's clock, or when the lease runs out if
@@ -541,7 +541,7 @@ public final class CandidacyMachine {
         var hardEnd = now.nanos()
                 + withinNanos
                 - (long) Math.ceil(withinNanos * standing.config().driftBound());
-        if (validity != null && validity.endNanos() - hardEnd < 0) {
+        if (validity.endNanos() - hardEnd < 0) {
             hardEnd = validity.endNanos();
         }
         hardEndNanos = hardEnd;
@@ -577,7 +577,7 @@ public final class CandidacyMachine {
             hardEndNanos = null;
             return;
         }
-        var lease = present();
+        var lease = present().last();
         var wallMillis = Math.min(onTheWall(now, nanos), lease.endWallMillis());
         hardEndWallMillis = hardEndNanos == null ? wallMillis : Math.min(hardEndWallMillis, wallMillis);
         var byTheWall = now.nanos() + (hardEndWallMillis - now.wallMillis()) * Validity.NANOS_PER_MILLI;
@@ -634,10 +634,10 @@ public final class CandidacyMachine {
     /** Ends whatever time has run out, and returns whether that ended a mandate. */
     private boolean expired(Moment now) {
         if (phase == Phase.LEADING) {
-            var validity = present().validity();
-            if (validity != null && !validity.holdsAt(now)) {
+            var validity = present().last();
+            if (present().validity() == null || !validity.holdsAt(now)) {
                 var lateNanos = now.nanos() - validity.deadlineNanos();
-                var paused = lateNanos > pauseBoundNanos || validity.jumpedBy(now);
+                var paused = lateNanos > pauseBoundNanos || validity.jumpedBy(now) || validity.isLongBefore(now);
                 fence(now, paused ? Cause.PAUSED : Cause.UNREACHABLE, describe(now, validity), validity.endNanos());
                 return true;
             }
@@ -752,10 +752,7 @@ public final class CandidacyMachine {
     public Long wakeAtNanos() {
         return switch (phase) {
             case STANDING_BY, STANDING_ASIDE -> claimAtNanos;
-            case LEADING -> {
-                var validity = present().validity();
-                yield earlier(validity == null ? null : (Long) validity.deadlineNanos(), pulseDueNanos());
-            }
+            case LEADING -> earlier((Long) present().last().deadlineNanos(), pulseDueNanos());
             case STANDING_DOWN, CLOSED -> earlier(interruptAtNanos, hardEndNanos);
             case FENCED -> hardEndNanos;
             case LEAVING -> null;

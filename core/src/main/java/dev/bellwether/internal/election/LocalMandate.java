@@ -5,6 +5,7 @@ import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** A mandate. Thread-safe: written by the loop, read by anyone. */
@@ -14,20 +15,17 @@ public final class LocalMandate implements Mandate {
     private final long token;
     private final Clock clock;
 
-    /** Null once the mandate is over; never set again after that. */
-    private volatile @Nullable Validity validity;
-    /** When the seat may pass to another, also once the mandate is over. Loop only. */
-    private long endNanos;
-    /** The same on the wall clock. */
-    private long endWallMillis;
+    /** Null once the mandate is over: ended by the loop, or seen to be over by anyone. Never set again after that. */
+    private final AtomicReference<@Nullable Validity> validity;
+    /** What it was at last, also once the mandate is over. Loop only. */
+    private Validity last;
 
     LocalMandate(String election, String candidate, long token, Validity validity, Clock clock) {
         this.election = election;
         this.candidate = candidate;
         this.token = token;
-        this.validity = validity;
-        endNanos = validity.endNanos();
-        endWallMillis = validity.endWallMillis();
+        this.validity = new AtomicReference<>(validity);
+        last = validity;
         this.clock = clock;
     }
 
@@ -48,14 +46,30 @@ public final class LocalMandate implements Mandate {
 
     @Override
     public boolean isValid() {
-        var v = validity;
-        return v != null && v.holds(clock);
+        while (true) {
+            var v = validity.get();
+            if (v == null) {
+                return false;
+            } else if (v.holds(clock)) {
+                return true;
+            }
+            validity.compareAndSet(v, null); // if it fails, it was extended while we were held up: look again
+        }
     }
 
     @Override
     public Duration remaining() {
-        var v = validity;
-        return v == null ? Duration.ZERO : Duration.ofNanos(v.remainingNanos(clock.now()));
+        while (true) {
+            var v = validity.get();
+            if (v == null) {
+                return Duration.ZERO;
+            }
+            var left = v.remainingNanos(clock.now());
+            if (left > 0) {
+                return Duration.ofNanos(left);
+            }
+            validity.compareAndSet(v, null);
+        }
     }
 
     @Override
@@ -79,30 +93,28 @@ public final class LocalMandate implements Mandate {
         return "mandate " + token + " of " + candidate + " in \"" + election + '"';
     }
 
+    /** Returns until when it holds; null once it is over. */
     @Nullable
     Validity validity() {
-        return validity;
+        return validity.get();
     }
 
-    /** Loop only. */
-    void extend(Validity later) {
-        validity = later;
-        endNanos = later.endNanos();
-        endWallMillis = later.endWallMillis();
+    /** Loop only. Extends it, unless it is over. Returns whether it is not. */
+    boolean extend(Validity later) {
+        var extended = validity.compareAndSet(last, later);
+        if (extended) {
+            last = later;
+        }
+        return extended;
     }
 
-    /** Returns when the seat may pass to another, also once the mandate is over. Loop only. */
-    long endNanos() {
-        return endNanos;
-    }
-
-    /** Returns the same on the wall clock. Loop only. */
-    long endWallMillis() {
-        return endWallMillis;
+    /** Returns until when it held, also once it is over. Loop only. */
+    Validity last() {
+        return last;
     }
 
     /** Loop only. */
     public void end() {
-        validity = null;
+        validity.set(null);
     }
 }

@@ -73,6 +73,11 @@ record Validity(
         return Math.abs(wall - monotonic) > slackMillis;
     }
 
+    /** Returns whether its deadline is still far: if it is over nevertheless, the wall clock was set, if only for a while. */
+    boolean isLongBefore(Moment now) {
+        return deadlineNanos - now.nanos() > slackMillis * NANOS_PER_MILLI;
+    }
+
     private boolean holds(long nanos, long wallMillis) {
         return nanos - deadlineNanos < 0
                 && wallMillis < wallDeadlineMillis

@@ -121,6 +121,19 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void aMandateThatWasSeenOverStaysOverWhenTheWallClockComesBack() {
+        var candidacy = rig.stand("a", rig.config());
+        var mandate = candidacy.mandate().orElseThrow();
+        rig.clock.wallNanos += Duration.ofSeconds(9).toNanos();
+        assertThat(mandate.remaining()).isZero();
+        rig.clock.wallNanos -= Duration.ofSeconds(9).toNanos();
+        assertThat(mandate.isValid()).isFalse();
+        rig.pass(Duration.ofSeconds(4)); // a renewal
+        assertThat(mandate.isValid()).isFalse();
+        assertThat(rig.heard).startsWith("Acquired", "Fenced PAUSED");
+    }
+
+    @Test
     void aWallClockThatIsSlewedChangesNothing() {
         var candidacy = rig.stand("a", rig.config());
         rig.clock.wallNanos -= Duration.ofMillis(50).toNanos();

@@ -4,6 +4,7 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
@@ -13,20 +14,20 @@ import org.jetbrains.lincheck.datastructures.Param;
  * order of the calls.
  */
 public final class SharedMandate {
-    /** A clock that stands still: what changes is what the loop writes. */
-    private static final Clock CLOCK = new Clock() {
+    /** Passes only when the loop says so. */
+    private final AtomicLong seconds = new AtomicLong(1);
+
+    private final LocalMandate mandate = new LocalMandate("bell", "ann", 7, validity(1), new Clock() {
         @Override
         public long nanos() {
-            return 1_000_000_000L;
+            return seconds.get() * 1_000_000_000L;
         }
 
         @Override
         public long wallMillis() {
-            return 1_000L;
+            return seconds.get() * 1_000L;
         }
-    };
-
-    private final LocalMandate mandate = new LocalMandate("bell", "ann", 7, validity(1), CLOCK);
+    });
 
     private static Validity validity(int seconds) {
         return Validity.of(
@@ -39,16 +40,22 @@ public final class SharedMandate {
         return mandate.isValid();
     }
 
-    /** By anybody. */
+    /** By anybody. How long is no order of the calls: the validity of before and the time of after tell less. */
     @Operation
-    public long remaining() {
-        return mandate.remaining().toNanos();
+    public boolean lasts() {
+        return !mandate.remaining().isZero();
     }
 
     /** By the loop. */
     @Operation(nonParallelGroup = "loop")
-    public void extend(@Param(gen = IntGen.class, conf = "2:3") int seconds) {
-        mandate.extend(validity(seconds));
+    public boolean extend(@Param(gen = IntGen.class, conf = "2:3") int seconds) {
+        return mandate.extend(validity(seconds));
+    }
+
+    /** By the loop: so much later, it is over if it was not extended. */
+    @Operation(nonParallelGroup = "loop")
+    public void pass() {
+        seconds.incrementAndGet();
     }
 
     /** By the loop. */

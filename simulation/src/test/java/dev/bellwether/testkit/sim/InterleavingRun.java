@@ -59,9 +59,10 @@ public final class InterleavingRun {
         switch (part) {
             case MANDATE ->
                 new ModelCheckingOptions()
-                        .iterations(10)
-                        .invocationsPerIteration(INVOCATIONS / 5)
+                        .iterations(50)
+                        .invocationsPerIteration(INVOCATIONS / 25)
                         .threads(2)
+                        .actorsBefore(0) // it would be over
                         .actorsPerThread(3)
                         .check(SharedMandate.class);
             case LIMITER -> Lincheck.runConcurrentTest(INVOCATIONS, InterleavingRun::limiter);

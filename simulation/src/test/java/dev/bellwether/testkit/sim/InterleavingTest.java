@@ -21,6 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What threads share without the loop, under all interleavings that Lincheck tries; and that it finds mistakes so. */
 @Tag("specification")
 class InterleavingTest {
+    private static final String FORGOTTEN =
+            "validity.compareAndSet(v, null); // if it fails, it was extended while we were held up: look again";
+
     @TempDir
     private Path directory;
 
@@ -39,8 +42,15 @@ class InterleavingTest {
                         new PlantedFaultsTest.Plant(
                                 "the validity read twice",
                                 "internal/election/LocalMandate.java",
-                                "return v != null && v.holds(clock);",
-                                "return validity != null && validity.holds(clock);")),
+                                "} else if (v.holds(clock)) {",
+                                "} else if (validity.get().holds(clock)) {")),
+                Arguments.of(
+                        Part.MANDATE,
+                        new PlantedFaultsTest.Plant(
+                                "over for who was held up, and valid again after that",
+                                "internal/election/LocalMandate.java",
+                                FORGOTTEN,
+                                "return false;")),
                 Arguments.of(
                         Part.LIMITER,
                         new PlantedFaultsTest.Plant(

@@ -167,6 +167,11 @@ class PlantedFaultsTest {
                         "&& wallMillis < wallDeadlineMillis",
                         ""),
                 new Plant(
+                        "a mandate that was seen over valid again once the wall clock is back",
+                        "internal/election/LocalMandate.java",
+                        "validity.compareAndSet(v, null); // if it fails, it was extended while we were held up: look again",
+                        "return false;"),
+                new Plant(
                         "the stand-down budget not taken off the deadline",
                         "internal/election/Validity.java",
                         "var usable = guarantee - drift - standDownBudget.toNanos();",

@@ -31,9 +31,6 @@ final class ObservedCandidacy implements Candidacy {
     // What the invariants know of it.
     private long token;
     private boolean valid;
-    /** How often the wall clock had been set back when the mandate began: set back by the slack, it may flicker. */
-    private int setsBack;
-
     private long validUntil;
     private boolean unheard; // the listener has not yet returned from the end of the mandate
     private int runningSteps;
@@ -346,7 +343,7 @@ final class ObservedCandidacy implements Candidacy {
             var mandate = real().mandate();
             if (mandate.isPresent() && mandate.get().token() != token) {
                 begin(mandate.get());
-            } else if (!valid && process.machineClock().setsBack() == setsBack) {
+            } else if (!valid) {
                 world.violate("a mandate that is over never holds again", this + ", token " + token, null);
             }
             var left = mandate.map(Mandate::remaining).orElse(Duration.ZERO);
@@ -373,7 +370,6 @@ final class ObservedCandidacy implements Candidacy {
         }
         token = mandate.token();
         beganNanos = process.clock().nanos();
-        setsBack = process.machineClock().setsBack();
         unheard = config.listener().isPresent();
         world.trace().line(process.name(), candidate() + " leads, token " + token);
         world.invariants().began(this);

@@ -14,7 +14,6 @@ final class SimClock implements Clock {
     private long nanosBase;
     private long wallBase;
     private boolean stopped;
-    private int setsBack;
 
     SimClock(Agenda agenda, double rate, long nanos, double wallRate, long wallNanos) {
         this.agenda = agenda;
@@ -56,12 +55,6 @@ final class SimClock implements Clock {
     /** Sets the wall clock forward, or back. */
     void jump(long nanos) {
         wallBase += nanos;
-        setsBack += nanos < 0 ? 1 : 0;
-    }
-
-    /** Returns how often the wall clock was set back. */
-    int setsBack() {
-        return setsBack;
     }
 
     /** Sets both clocks back: anybody who reads a server's clock does not know which it is. */
