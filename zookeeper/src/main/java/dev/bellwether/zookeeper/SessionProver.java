@@ -410,7 +410,8 @@ final class SessionProver {
 
         private void proven() {
             var state = session.state();
-            if (state.generation() != began.generation()) {
+            var wasKnown = !began.timeout().isZero(); // how long the session lives
+            if (state.generation() != began.generation() || !wasKnown) {
                 failed();
                 return;
             }

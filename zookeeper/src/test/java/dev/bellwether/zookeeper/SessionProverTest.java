@@ -101,6 +101,18 @@ class SessionProverTest {
     }
 
     @Test
+    void aRoundThatBeganBeforeTheLengthOfTheSessionWasKnownProvesNothingAndIsTriedAgainSoon() {
+        var seat = new Told(made("/a"));
+        client.knowsTimeout(false);
+        prover.enter(seat);
+        client.knowsTimeout(true);
+        pass(Duration.ofMillis(700));
+        assertThat(seat.proofs)
+                .isNotEmpty()
+                .allSatisfy(proof -> assertThat(proof.guarantee()).isEqualTo(LEASE));
+    }
+
+    @Test
     void noProofOfAnEarlierSessionIsOfUseInTheNext() {
         var seat = new Told(made("/a"));
         prover.enter(seat);

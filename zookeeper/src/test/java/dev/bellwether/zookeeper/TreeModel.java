@@ -299,6 +299,7 @@ final class TreeModel {
         private long breaks;
         private boolean connected;
         private boolean calm;
+        private boolean knowsTimeout = true;
         /** The end of a session is being told. */
         private boolean ending;
         /** Which connection the server accepts requests from. */
@@ -338,6 +339,11 @@ final class TreeModel {
             reconnect(false);
             up.quicken(5 * MILLI);
             down.quicken(5 * MILLI);
+        }
+
+        /** Whether it knows what was negotiated: not before its first connection. */
+        void knowsTimeout(boolean knows) {
+            knowsTimeout = knows;
         }
 
         /** Does this right before the next watch tells. */
@@ -600,7 +606,7 @@ final class TreeModel {
 
         @Override
         public State state() {
-            return new State(id, generation, breaks, timeout);
+            return new State(id, generation, breaks, knowsTimeout ? timeout : Duration.ZERO);
         }
 
         @Override

@@ -265,7 +265,7 @@ final class LedBeans {
         @Override
         public boolean endsWithin(Duration patience) throws InterruptedException {
             TimeUnit.NANOSECONDS.sleep(patience.toNanos());
-            if (bean.isRunning() && System.nanoTime() - toldNanos >= AGAIN_NANOS) {
+            if (mayRun() && System.nanoTime() - toldNanos >= AGAIN_NANOS) {
                 toldNanos = System.nanoTime();
                 try {
                     tell();
@@ -273,7 +273,17 @@ final class LedBeans {
                     log.debug("{} did not stop again", name, e);
                 }
             }
-            return !bean.isRunning();
+            return !mayRun();
+        }
+
+        /** Nobody knows of one that fails to say it: then it is told to stop. */
+        private boolean mayRun() {
+            try {
+                return bean.isRunning();
+            } catch (Throwable e) {
+                log.debug("{} does not say whether it runs", name, e);
+                return true;
+            }
         }
 
         private void tell() {

@@ -322,6 +322,33 @@ class LeadingTest {
     }
 
     @Test
+    void aBeanThatFailsToSayWhetherItRunsLeavesNoOtherRunningBesideTheSuccessor() {
+        var uri = "memory:" + UUID.randomUUID();
+        try (var others = Elections.connect(uri)) {
+            standingDownAtLeisure(uri).withUserConfiguration(Failing.class).run(context -> {
+                var first = context.getBean("first", Part.class);
+                var second = context.getBean("second", Part.class);
+                Eventually.eventually("both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
+                var fails = new AtomicBoolean(true);
+                second.onAsked = () -> {
+                    if (fails.get()) {
+                        throw new NoClassDefFoundError("planted");
+                    }
+                };
+                try (var successor = others.stand("billing")) {
+                    context.getBean(Candidacies.class).of("billing").standDown();
+                    assertThat(successor.await(Duration.ofMillis(300)))
+                            .as("one of them may run")
+                            .isEmpty();
+                    fails.set(false);
+                    assertThat(successor.await(Contexts.PATIENCE)).isPresent();
+                    assertThat(List.of(first.isRunning(), second.isRunning())).containsOnly(false);
+                }
+            });
+        }
+    }
+
+    @Test
     void theSeatWaitsForABeanThatIsBeingStartedAgain() {
         var uri = "memory:" + UUID.randomUUID();
         var starting = new CountDownLatch(1);
@@ -1139,6 +1166,7 @@ class LeadingTest {
         private volatile boolean running;
         volatile Runnable onStart = () -> {};
         volatile Runnable onStop = () -> {};
+        volatile Runnable onAsked = () -> {};
 
         Part(String name, int phase, Story story) {
             this.name = name;
@@ -1162,6 +1190,7 @@ class LeadingTest {
 
         @Override
         public boolean isRunning() {
+            onAsked.run();
             return running;
         }
 

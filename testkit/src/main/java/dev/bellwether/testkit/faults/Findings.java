@@ -84,12 +84,13 @@ public final class Findings {
 
     static List<String> tokensThatDidNotRise(List<ObservedTerm> terms) {
         var found = new ArrayList<String>();
-        var highest = Long.MIN_VALUE;
+        ObservedTerm highest = null;
         for (var term : terms) {
-            if (term.token() <= highest) {
-                found.add(Never.mark("the token did not rise: " + term + " after token " + highest));
+            if (highest != null && term.token() <= highest.token()) {
+                found.add(Never.mark("the token did not rise: " + term + " after " + highest));
+            } else {
+                highest = term;
             }
-            highest = Math.max(highest, term.token());
         }
         return found;
     }
