@@ -362,7 +362,7 @@ public final class LoopElections implements Elections {
         endMandates();
         try {
             arbiter.close();
-        } catch (RuntimeException | Error e) { // a client whose class loader has ended throws errors
+        } catch (Throwable e) { // a client whose class loader has ended throws errors
             Quietly.run(() -> log.error(
                     "{} could not be closed in order; connections or threads may be left until this process ends",
                     this,

@@ -40,6 +40,7 @@ public record RecordTraits(
     public static final List<String> PARAMETERS = List.of("presence", "sharing");
 
     private static final Duration LEAST_PRESENCE = Duration.ofSeconds(1);
+    private static final Duration MOST_PRESENCE = Duration.ofDays(366);
     private static final Duration PRESENCE = Duration.ofMinutes(10);
 
     /** A store that keeps what is written and lists no standbys. */
@@ -68,6 +69,9 @@ public record RecordTraits(
         var presence = uri.duration("presence").orElse(PRESENCE);
         if (presence.compareTo(LEAST_PRESENCE) < 0) {
             throw new ElectionException("presence is " + Durations.show(presence) + ": it must be a second at least");
+        } else if (presence.compareTo(MOST_PRESENCE) > 0) {
+            throw new ElectionException("presence is " + Durations.show(presence) + ": it must be "
+                    + Durations.show(MOST_PRESENCE) + " at most");
         }
         return PLAIN.listing(presence).sharing(uri.number("sharing", 0, MOST).orElse(MANY));
     }

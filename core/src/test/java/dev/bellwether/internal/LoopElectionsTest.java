@@ -9,6 +9,7 @@ import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Cause;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
@@ -20,6 +21,7 @@ import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -462,6 +464,43 @@ class LoopElectionsTest {
                         .build());
         try (elections) {
             assertThat(elections.stand("a").await(LONG)).isPresent();
+        }
+    }
+
+    @Test
+    void metricsThatThrowWhatNobodyDeclaresHarmNothing() throws Exception {
+        var events = new LinkedBlockingQueue<LeadershipEvent>();
+        var elections = Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder()
+                        .metrics(new Metrics() {
+                            @Override
+                            public void termEnded(String election, String candidate, Cause cause, Duration held) {
+                                throwAny(new IOException("planted"));
+                            }
+                        })
+                        .build());
+        try (elections) {
+            var candidacy = elections.stand(
+                    "a", CandidacyConfig.builder().listener(events::add).build());
+            assertThat(candidacy.await(LONG)).isPresent();
+            candidacy.standDown();
+            assertThat(events.poll(20, TimeUnit.SECONDS)).isInstanceOf(LeadershipEvent.Acquired.class);
+            assertThat(events.poll(20, TimeUnit.SECONDS)).isInstanceOf(LeadershipEvent.Revoked.class);
+        }
+    }
+
+    /** As other languages do. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwAny(Throwable thrown) throws T {
+        throw (T) thrown;
+    }
+
+    @Test
+    void whoWatchesWithNothingIsToldSo() {
+        try (var elections = Elections.connect(uri)) {
+            var election = elections.election("a");
+            assertThatThrownBy(() -> election.watch(null)).hasMessageContaining("watcher");
         }
     }
 

@@ -72,6 +72,11 @@ public final class CandidacyMachine {
         /** Interrupts what still runs of listener and task. */
         void interruptWork();
 
+        /** The same, also of what has not begun: it comes too late. */
+        default void interruptLateWork() {
+            interruptWork();
+        }
+
         /** Halts the process: work outlasts the lease. */
         void halt(LocalMandate mandate);
 
@@ -348,7 +353,7 @@ public final class CandidacyMachine {
         }
         become(Phase.FENCED, null);
         effects.stopWork();
-        effects.interruptWork();
+        effects.interruptLateWork();
         seat.concede(Duration.ZERO);
         if (!endTold) {
             effects.tell(new LeadershipEvent.Fenced(ending, lastCause.orElse(Cause.FAILED)));
@@ -402,8 +407,8 @@ public final class CandidacyMachine {
             hardEndNanos = null;
             workOver = false;
             become(Phase.LEADING, granted);
+            endTold = false; // first: if this throws halfway, some have been told
             effects.tell(new LeadershipEvent.Acquired(granted));
-            endTold = false;
             effects.startWork(granted);
         }
     }
@@ -563,7 +568,7 @@ public final class CandidacyMachine {
         haltBy(now, haltAtNanos);
         become(Phase.FENCED, null);
         effects.stopWork();
-        effects.interruptWork();
+        effects.interruptLateWork();
         effects.tell(new LeadershipEvent.Fenced(ending, cause));
         endTold = true;
     }
@@ -635,7 +640,8 @@ public final class CandidacyMachine {
     private boolean expired(Moment now) {
         if (phase == Phase.LEADING) {
             var validity = present().last();
-            if (present().validity() == null || !validity.holdsAt(now)) {
+            var isSeenOver = present().validity() == null || !validity.holdsAt(now);
+            if (isSeenOver && !present().isEnded()) {
                 var lateNanos = now.nanos() - validity.deadlineNanos();
                 var paused = lateNanos > pauseBoundNanos || validity.jumpedBy(now) || validity.isLongBefore(now);
                 fence(now, paused ? Cause.PAUSED : Cause.UNREACHABLE, describe(now, validity), validity.endNanos());
@@ -752,7 +758,8 @@ public final class CandidacyMachine {
     public Long wakeAtNanos() {
         return switch (phase) {
             case STANDING_BY, STANDING_ASIDE -> claimAtNanos;
-            case LEADING -> earlier((Long) present().last().deadlineNanos(), pulseDueNanos());
+            case LEADING ->
+                earlier(present().isEnded() ? null : (Long) present().last().deadlineNanos(), pulseDueNanos());
             case STANDING_DOWN, CLOSED -> earlier(interruptAtNanos, hardEndNanos);
             case FENCED -> hardEndNanos;
             case LEAVING -> null;

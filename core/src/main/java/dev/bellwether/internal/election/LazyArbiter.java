@@ -85,7 +85,7 @@ public final class LazyArbiter implements Arbiter {
                 waiting.forEach(one -> one.silent(e));
             } catch (ElectionException e) {
                 failed(e);
-            } catch (RuntimeException | Error e) { // a client's, which says nothing of whether it may pass
+            } catch (Throwable e) { // a client's, which says nothing of whether it may pass
                 failed(new ElectionException("cannot connect to " + where + ": " + e, e));
             }
             tried.complete(true);

@@ -19,6 +19,8 @@ public final class LocalMandate implements Mandate {
     private final AtomicReference<@Nullable Validity> validity;
     /** What it was at last, also once the mandate is over. Loop only. */
     private Validity last;
+    /** By the loop, and not because its time is over. Loop only. */
+    private boolean ended;
 
     LocalMandate(String election, String candidate, long token, Validity validity, Clock clock) {
         this.election = election;
@@ -67,8 +69,9 @@ public final class LocalMandate implements Mandate {
             var left = v.remainingNanos(clock.now());
             if (left > 0) {
                 return Duration.ofNanos(left);
+            } else if (!v.holds(clock)) { // else we were held up between the two clocks
+                validity.compareAndSet(v, null);
             }
-            validity.compareAndSet(v, null);
         }
     }
 
@@ -115,6 +118,12 @@ public final class LocalMandate implements Mandate {
 
     /** Loop only. */
     public void end() {
+        ended = true;
         validity.set(null);
+    }
+
+    /** Returns whether {@link #end} was called. Loop only. */
+    boolean isEnded() {
+        return ended;
     }
 }

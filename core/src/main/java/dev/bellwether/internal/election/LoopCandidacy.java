@@ -240,9 +240,8 @@ public final class LoopCandidacy implements Candidacy {
             listeners.add(added);
             if (leads != null) {
                 var event = new LeadershipEvent.Acquired(leads);
-                if (added.isFor(event)) {
-                    tell(added, event);
-                }
+                tell(added, event);
+                added.wasTold(event);
             }
         });
         return () -> {
@@ -512,6 +511,7 @@ public final class LoopCandidacy implements Candidacy {
         List.copyOf(listeners).forEach(listener -> {
             if (listener.isFor(event)) {
                 tell(listener, event, then);
+                listener.wasTold(event);
             }
         });
     }
@@ -565,15 +565,19 @@ public final class LoopCandidacy implements Candidacy {
         }
 
         private boolean isFor(LeadershipEvent event) {
-            if (event instanceof LeadershipEvent.Acquired acquired) {
-                told = acquired.mandate();
-            } else if (event instanceof LeadershipEvent.Revoked revoked) {
+            if (event instanceof LeadershipEvent.Revoked revoked) {
                 return revoked.mandate().equals(told);
             } else if (event instanceof LeadershipEvent.Fenced fenced) {
                 this.fenced = fenced.mandate();
                 return fenced.mandate().equals(told);
             }
             return true;
+        }
+
+        private void wasTold(LeadershipEvent event) {
+            if (event instanceof LeadershipEvent.Acquired acquired) {
+                told = acquired.mandate();
+            }
         }
 
         private void hear(LeadershipEvent event) throws Exception {
@@ -639,6 +643,13 @@ public final class LoopCandidacy implements Candidacy {
         public void interruptWork() {
             events.interrupt();
             work.interrupt();
+            onInterrupt.run();
+        }
+
+        @Override
+        public void interruptLateWork() {
+            events.interruptAll();
+            work.interruptAll();
             onInterrupt.run();
         }
 

@@ -17,6 +17,7 @@ import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
@@ -58,7 +59,7 @@ public final class SeatElection implements Election {
 
     @Override
     public Watch watch(Consumer<Optional<Leader>> watcher) {
-        var changes = new Changes(watcher, new SerialExecutor(executor, loop, () -> {}), arbiter::watchesInOrder);
+        var changes = new Changes(Objects.requireNonNull(watcher, "watcher"), new SerialExecutor(executor, loop, () -> {}), arbiter::watchesInOrder);
         var watch = arbiter.watch(name, view -> loop.execute(() -> changes.see(view)), loop);
         return () -> {
             changes.closed = true;

@@ -20,7 +20,7 @@ public final class QuietMetrics extends ForwardingMetrics {
     protected void tell(Consumer<Metrics> told) {
         try {
             told.accept(heard);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) { // other languages throw checked exceptions, too
             if (!complained) {
                 complained = true;
                 Quietly.run(() -> log.error("the metrics failed; this is logged once", e));

@@ -53,8 +53,16 @@ public final class SerialExecutor {
     /** Interrupts the thread of the piece that is running, if one is. What waits is not affected. */
     public void interrupt() {
         if (running != null) {
-            running.interrupt();
+            running.interrupt(false);
         }
+    }
+
+    /** Interrupts the piece that is running, and all that wait, as soon as they begin. */
+    public void interruptAll() {
+        if (running != null) {
+            running.interrupt(true);
+        }
+        waiting.forEach(piece -> piece.interrupt(true));
     }
 
     /** Returns whether the calling thread is the one that runs a piece of this executor. For any thread. */
@@ -122,6 +130,7 @@ public final class SerialExecutor {
         private volatile boolean begun;
         private volatile long queuedNanos;
         private @Nullable Thread thread; // guarded by this
+        private boolean interrupted; // before it began; guarded by this
         private volatile @Nullable Throwable failure;
         private volatile boolean finished; // written after its failure
 
@@ -137,6 +146,9 @@ public final class SerialExecutor {
                 queuedNanos = loop.clock().nanos() - dueNanos;
                 synchronized (this) {
                     thread = Thread.currentThread();
+                    if (interrupted) {
+                        thread.interrupt();
+                    }
                 }
                 work.call();
                 return null;
@@ -154,9 +166,11 @@ public final class SerialExecutor {
             return !begun && nowNanos - handedNanos > LONGEST_UNBEGUN_NANOS;
         }
 
-        private synchronized void interrupt() {
+        private synchronized void interrupt(boolean onceItBegins) {
             if (thread != null) {
                 thread.interrupt();
+            } else {
+                interrupted |= onceItBegins;
             }
         }
 

@@ -197,6 +197,12 @@ final class RosterSeat implements CandidacyMachine.Effects {
     }
 
     @Override
+    public void interruptLateWork() {
+        events.interruptAll();
+        owner.interrupt(partition); // no step begins under a mandate that is over
+    }
+
+    @Override
     public void halt(LocalMandate ended) {
         MachineTurns.halt(log, ended);
     }

@@ -9,6 +9,7 @@ import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
 import dev.bellwether.spi.Order;
 import java.time.Duration;
+import java.util.ArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -131,6 +132,53 @@ class CandidacyMachineTest {
         rig.pass(Duration.ofSeconds(4)); // a renewal
         assertThat(mandate.isValid()).isFalse();
         assertThat(rig.heard).startsWith("Acquired", "Fenced PAUSED");
+    }
+
+    @Test
+    void aMandateThatIsEndedWithItsElectionsIsNoLossAndItsSeatIsKept() {
+        var candidacy = rig.stand("a", rig.config());
+        candidacy.endNow();
+        rig.pass(Duration.ofSeconds(3));
+        candidacy.check();
+        assertThat(candidacy.isLeader()).isFalse();
+        assertThat(rig.heard).containsExactly("Acquired");
+        assertThat(rig.wire.calls).doesNotContain("release");
+    }
+
+    @Test
+    void whatHearsOfAMandateThatIsFencedBeginsInterrupted() {
+        var interrupted = new ArrayList<String>();
+        rig.executor.keeps = true;
+        rig.stand("a", rig.config().listener(event -> {
+            if (Thread.currentThread().isInterrupted()) {
+                interrupted.add(Rig.told(event));
+            }
+            rig.heard.add(Rig.told(event));
+        }));
+        rig.wire.cut = true;
+        rig.pass(DEADLINE.plusMillis(1));
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE");
+        assertThat(interrupted).containsExactly("Acquired");
+    }
+
+    @Test
+    void whatHearsOfARevocationLateHasTheRestOfItsBudget() {
+        var interrupted = new ArrayList<String>();
+        rig.executor.keeps = true;
+        var candidacy = rig.stand("a", rig.config().standDownBudget(Duration.ofSeconds(4)).listener(event -> {
+            if (Thread.currentThread().isInterrupted()) {
+                interrupted.add(Rig.told(event));
+            }
+            rig.heard.add(Rig.told(event));
+        }));
+        candidacy.standDown();
+        rig.pass(Duration.ofSeconds(3));
+        rig.executor.letGo();
+        rig.settle();
+        assertThat(rig.heard).startsWith("Acquired", "Revoked STOOD_DOWN");
+        assertThat(interrupted).isEmpty();
     }
 
     @Test

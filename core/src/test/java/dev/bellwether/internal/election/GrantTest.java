@@ -1,9 +1,11 @@
 package dev.bellwether.internal.election;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
 import dev.bellwether.spi.Proof;
@@ -22,6 +24,7 @@ class GrantTest {
             CandidacyConfig.builder().lease(Duration.ofSeconds(10)).build();
     private final Rig.HandClock clock = new Rig.HandClock();
     private final List<String> done = new ArrayList<>();
+    private boolean failsToTell;
     private final CandidacyMachine machine = new CandidacyMachine(
             new Standing("e", "a", "a-1", config),
             clock,
@@ -38,6 +41,15 @@ class GrantTest {
         clock.forward(Duration.ofSeconds(6));
         assertThat(done).containsExactly("claim", "Acquired");
         assertThat(term().isValid()).as("extended by the second").isTrue();
+    }
+
+    @Test
+    void whoWasToldOfAGrantThatCouldNotBeToldToAllIsToldOfItsEnd() {
+        machine.start(clock.now());
+        failsToTell = true;
+        assertThatThrownBy(() -> grant(7)).isInstanceOf(OutOfMemoryError.class);
+        machine.broken(clock.now(), new ElectionException("planted"));
+        assertThat(done).containsSubsequence("claim", "Acquired", "Fenced");
     }
 
     @Test
@@ -127,6 +139,10 @@ class GrantTest {
         @Override
         public void tell(LeadershipEvent event) {
             done.add(event.getClass().getSimpleName());
+            if (failsToTell) { // the next listener
+                failsToTell = false;
+                throw new OutOfMemoryError("planted");
+            }
         }
 
         @Override

@@ -20,6 +20,7 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
+import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -155,6 +156,24 @@ class LazyArbiterTest {
         } finally {
             end.countDown();
         }
+    }
+
+    @Test
+    void aConnectorThatThrowsWhatNobodyDeclaresFailsThoseThatStand() {
+        try (var elections = lazily(() -> {
+            there.join();
+            return throwAny(new IOException("planted"));
+        })) {
+            var candidacy = elections.stand("billing");
+            there.complete(true);
+            assertThatThrownBy(candidacy::awaitClose).hasMessageContaining("planted");
+        }
+    }
+
+    /** As other languages do. */
+    @SuppressWarnings("unchecked")
+    private static <R, T extends Throwable> R throwAny(Throwable thrown) throws T {
+        throw (T) thrown;
     }
 
     @Test

@@ -22,6 +22,13 @@ class LocalMandateTest {
     }
 
     @Test
+    void whoIsHeldUpBetweenTheTwoClocksEndsNothing() {
+        clock.holdUps = 3; // as often as both are read again
+        assertThat(mandate.remaining()).isPositive();
+        assertThat(mandate.isValid()).isTrue();
+    }
+
+    @Test
     void whatWasSeenOverIsNotExtended() {
         clock.seconds += 11;
         assertThat(mandate.isValid()).isFalse();
@@ -48,10 +55,15 @@ class LocalMandateTest {
     private static final class HoldUp implements Clock {
         private long seconds = 1;
         private Runnable nextReader = () -> {};
+        private int holdUps;
 
         @Override
         public long nanos() {
             meet();
+            if (holdUps > 0) {
+                holdUps--;
+                seconds++;
+            }
             return seconds * 1_000_000_000L;
         }
 
