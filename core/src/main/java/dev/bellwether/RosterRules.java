@@ -71,6 +71,16 @@ final class RosterRules {
                     + config.driftBound() + "; lease " + Durations.show(config.lease())
                     + "): make the budget shorter, or the threshold longer");
         }
+        var mandate = usable.minus(config.standDownBudget());
+        var broadcast = config.broadcastInterval().multipliedBy(config.groups());
+        if (mandate.compareTo(broadcast.multipliedBy(2)) <= 0) {
+            throw new ElectionException("standDownBudget " + Durations.show(config.standDownBudget()) + " leaves "
+                    + Durations.show(mandate) + " of threshold " + Durations.show(threshold)
+                    + ", which bounds a mandate in mode " + RosterMode.TIMED + ": that is not above twice the broadcast"
+                    + " interval " + Durations.show(config.broadcastInterval()) + " of " + config.groups()
+                    + " group(s), so roles would be without a leader between two messages; make the budget shorter, the"
+                    + " threshold longer, or broadcast more often");
+        }
     }
 
     /** Returns what is allowed and not advisable. */

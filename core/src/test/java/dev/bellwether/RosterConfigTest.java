@@ -63,6 +63,15 @@ class RosterConfigTest {
                 "TIMED",
                 "lease 10 s");
         refused(builder().mode(RosterMode.TIMED).threshold(Duration.ofMillis(9)), "threshold 9 ms", "TIMED", "10 ms");
+        refused(
+                builder()
+                        .mode(RosterMode.TIMED)
+                        .lease(Duration.ofSeconds(2))
+                        .threshold(Duration.ofSeconds(1))
+                        .standDownBudget(Duration.ofMillis(800))
+                        .broadcastInterval(Duration.ofMillis(450)),
+                "standDownBudget 800 ms leaves 190 ms of threshold 1 s",
+                "broadcast interval 450 ms");
     }
 
     @Test

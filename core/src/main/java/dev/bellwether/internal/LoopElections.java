@@ -232,12 +232,12 @@ public final class LoopElections implements Elections {
                 outages,
                 ended -> rosters.remove(key, ended));
         if (rosters.putIfAbsent(key, roster) != null) { // another one was quicker
-            roster.abandon();
+            loop.execute(roster::abandon);
             throw alreadyHere(name, key);
         }
         if (closed.get()) { // meanwhile; it may have overlooked us
             rosters.remove(key, roster);
-            roster.abandon();
+            loop.execute(roster::abandon);
             requireOpen();
         }
         try {
@@ -327,8 +327,8 @@ public final class LoopElections implements Elections {
                 .filter(candidacy -> !kept.contains(candidacy)) // these run out: somebody may be about to run again
                 .toList();
         var members = List.copyOf(rosters.values());
-        open.forEach(Candidacy::resign);
-        members.forEach(LoopRoster::resign);
+        open.forEach(candidacy -> resign(candidacy::resign));
+        members.forEach(member -> resign(member::resign));
         // On a thread of its own, which nobody interrupts: who is interrupted need not wait, but the seats are handed
         // over in order.
         var thread = new Thread(() -> finish(open, members), "bellwether-close");
@@ -344,6 +344,15 @@ public final class LoopElections implements Elections {
             } finally {
                 closer = null;
             }
+        }
+    }
+
+    /** What cannot resign now, for lack of memory, is abandoned at the end. */
+    private void resign(Runnable resignation) {
+        try {
+            resignation.run();
+        } catch (RuntimeException | Error e) {
+            Quietly.run(() -> log.error("one of the {} could not resign in order", this, e));
         }
     }
 

@@ -274,16 +274,26 @@ public final class LoopRoster implements Roster {
     @Override
     public void resign() {
         if (closing.compareAndSet(false, true)) {
-            loop.execute(() -> {
-                var linger = driver.leaving();
-                leaving |= !linger.isZero();
-                loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
-                    for (var seat : seats) {
-                        seat.resign();
-                    }
-                });
-            });
+            try {
+                loop.execute(this::beginToLeave);
+            } catch (RuntimeException | Error e) { // no memory for a turn: it can be told again
+                closing.set(false);
+                throw e;
+            }
         }
+    }
+
+    /** All seats resign; when their work should have ended, others are to have their partitions also if it has not. */
+    private void beginToLeave() {
+        var linger = driver.leaving();
+        leaving |= !linger.isZero();
+        loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
+            for (var seat : seats) {
+                seat.resign();
+            }
+            var budget = config.candidacy().standDownBudget();
+            loop.at(loop.clock().nanos() + budget.toNanos(), this::leaveGroupSoon);
+        });
     }
 
     @Override
@@ -427,7 +437,7 @@ public final class LoopRoster implements Roster {
 
     /** Leaves the group behind what the seats have released: this is written in a turn of its own. */
     private void leaveGroupSoon() {
-        if (!leaving) {
+        if (!leaving && !ended) {
             try {
                 loop.shared().execute(this::leaveGroup);
             } catch (Throwable e) { // no memory for a turn

@@ -34,6 +34,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Members on a clock that is wound by hand. */
@@ -135,6 +136,40 @@ class LoopRosterTest {
         }
         assertThat(heard).containsSubsequence("Gained", "Fenced", "Failed");
         assertThat(asked).startsWith("leave", "write RELEASE").endsWith("close").containsOnlyOnce("leave");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = RosterMode.class,
+            names = {"EXCLUSIVE", "TIMED"})
+    void aMemberThatIsClosedLeavesItsGroupThoughItsWorkHasNotEnded(RosterMode mode) {
+        var one = join("one", mode, kept::add);
+        asked.clear();
+        one.resign();
+        var budget = config("one", mode, kept::add).candidacy().standDownBudget();
+        rig.pass(budget.minusMillis(1));
+        assertThat(asked).doesNotContain("leave");
+        rig.pass(Duration.ofMillis(2));
+        assertThat(asked).contains("leave");
+        var two = join("two", mode, Runnable::run);
+        rig.pass(LEASE.multipliedBy(3));
+        assertThat(two.roles()).hasSize(2);
+        while (!kept.isEmpty()) {
+            kept.remove().run();
+            rig.settle();
+        }
+        assertThat(asked).containsOnlyOnce("leave").contains("close");
+    }
+
+    @Test
+    void aMemberThatCouldNotBeToldToLeaveCanBeToldAgain() {
+        var one = join("one", RosterMode.EXCLUSIVE, Runnable::run);
+        rig.loop.thrown = new OutOfMemoryError("planted");
+        assertThatThrownBy(one::resign).isInstanceOf(OutOfMemoryError.class);
+        one.resign();
+        rig.pass(LEASE);
+        assertThat(one.roles()).isEmpty();
+        assertThat(asked).endsWith("leave", "close");
     }
 
     @Test
