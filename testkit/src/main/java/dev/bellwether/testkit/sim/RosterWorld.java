@@ -278,7 +278,7 @@ final class RosterWorld {
                 .partitions(partitions)
                 .lease(Duration.ofNanos(LEASE))
                 .driftBound(DRIFT)
-                .standDownBudget(budget)
+                .standDownBudget(mode == this.mode ? budget : threshold.dividedBy(10)) // who is refused needs none
                 .threshold(threshold)
                 .clockError(clockError)
                 .gracePeriod(threshold.plus(clockError))
