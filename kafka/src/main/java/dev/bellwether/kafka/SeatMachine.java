@@ -120,6 +120,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         wanted = true;
         this.least = least;
         hold.waitUntil(now());
+        tellAgain();
     }
 
     /** Nothing will make this work. */
@@ -149,7 +150,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         }
         switch (hold.phase()) {
             case STANDING -> {
-                if (wanted && !endedTold) {
+                if (wanted && !isEnded()) {
                     if (group.owns()) {
                         if (now - hold.waitUntilNanos() >= 0) {
                             writeClaim();
@@ -332,6 +333,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
     void released() {
         wanted = false;
         giveUp();
+        tellAgain();
     }
 
     private void giveUp() {
@@ -403,8 +405,25 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         return now.state().isTakenUnder(claim.nonce());
     }
 
+    /**
+     * The core hears of the end of the election, and of other leaders, only while it stands by. It does so when it
+     * wants the seat, or has given it back; what was told before that may have come while it led, or its work ran on.
+     */
+    private void tellAgain() {
+        if (ready) {
+            endedTold = false;
+            applyState();
+            standbys.forget();
+            follow();
+        }
+    }
+
+    private boolean isEnded() {
+        return known.ended() || known.era() > era;
+    }
+
     private void applyState() {
-        if (endedTold || !(known.ended() || known.era() > era)) {
+        if (endedTold || !isEnded()) {
             return;
         }
         endedTold = true;

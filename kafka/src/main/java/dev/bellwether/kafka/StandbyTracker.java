@@ -29,6 +29,11 @@ final class StandbyTracker {
     /** We lead, and follow nobody. */
     void lead() {
         following = Optional.empty();
+        forget();
+    }
+
+    /** What we told may not have been heard. */
+    void forget() {
         told = false;
     }
 

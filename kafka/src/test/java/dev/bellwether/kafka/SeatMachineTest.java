@@ -38,6 +38,7 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
     private final JournalRules rules = new JournalRules(ELECTION, 0);
     private final Deque<Entry> written = new ArrayDeque<>();
     private final List<String> told = new ArrayList<>();
+    private final List<Optional<String>> followed = new ArrayList<>();
     private long millis = 10_000;
     private long offset;
     private boolean owns = true;
@@ -403,6 +404,100 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
         assertThat(rules.known().state().barredNanosAt(nanos(), "other-1")).isZero();
     }
 
+    // ---------------------------------------------------------------- the end of the election
+
+    private Entry order(What what, long era) {
+        return new Entry(what, ELECTION, Fields.with("era", era).build());
+    }
+
+    /** The core hears an order to a leader only while it leads, and the end of an election only while it stands by. */
+    @Test
+    void anEndThatWasReadWhileTheMandateWasOverAlreadyIsToldWhenTheSeatIsWantedAgain() {
+        lead();
+        read(order(What.END, 0)); // the core has just revoked or fenced the mandate, and ignores this
+        machine.conceded(Duration.ofMillis(100));
+        machine.released();
+        told.clear();
+        machine.wanted();
+        assertThat(told).containsExactly("ended");
+        assertThat(machine.idle()).isTrue();
+    }
+
+    @Test
+    void soIsOneThatWasReadWhenTheWorkHadOverrun() {
+        lead();
+        machine.conceded(Duration.ofMillis(100));
+        actUntil(10_200);
+        read(order(What.END, 0)); // the core is fenced, and waits for the work
+        told.clear();
+        machine.released();
+        machine.wanted();
+        assertThat(told).contains("ended");
+        assertThat(machine.idle()).isTrue();
+    }
+
+    @Test
+    void soIsOneThatWasReadBeforeTheWorkOverran() {
+        lead();
+        machine.conceded(Duration.ofMillis(100));
+        read(order(What.END, 0));
+        actUntil(10_200);
+        written.clear();
+        machine.released();
+        machine.wanted();
+        actUntil(11_500);
+        assertThat(told).contains("ended");
+        assertThat(written).as("no claim in an election that has ended").isEmpty();
+    }
+
+    @Test
+    void whoStandsAsideWhenTheWorkEndsIsToldToo() {
+        lead();
+        machine.conceded(Duration.ofMillis(100));
+        actUntil(10_200);
+        read(order(What.END, 0));
+        told.clear();
+        machine.released();
+        assertThat(told).containsExactly("ended");
+    }
+
+    @Test
+    void whoMissedTheEndIsToldOfItAfterTheElectionIsOpenAgain() {
+        lead();
+        read(order(What.END, 0));
+        machine.conceded(Duration.ofMillis(100));
+        read(order(What.DELETE, 1));
+        machine.released();
+        told.clear();
+        machine.wanted();
+        assertThat(told).as("it stood in the election before").containsExactly("ended");
+        assertThat(machine.idle()).isTrue();
+    }
+
+    /** Its mandate was lost, and nobody has told it yet that the work is to end. */
+    @Test
+    void nothingIsClaimedInAnElectionThatEndedWhileTheWorkOverran() {
+        lead();
+        machine.lose(Cause.EXPIRED);
+        read(order(What.END, 0));
+        actUntil(12_500);
+        assertThat(written).isEmpty();
+    }
+
+    // ---------------------------------------------------------------- whom it follows
+
+    @Test
+    void theLeaderThatTookOverFromWorkThatOverranIsToldWhenTheSeatIsWantedAgain() {
+        lead();
+        machine.conceded(Duration.ofMillis(100));
+        actUntil(10_200);
+        read(foreign(What.CLAIM, 0)); // the core is fenced, and follows nobody
+        followed.clear();
+        machine.released();
+        machine.wanted();
+        assertThat(followed).contains(Optional.of("other"));
+    }
+
     // ---------------------------------------------------------------- claimant
 
     @Override
@@ -426,7 +521,9 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
     }
 
     @Override
-    public void following(Optional<String> leader) {}
+    public void following(Optional<String> leader) {
+        followed.add(leader);
+    }
 
     @Override
     public void ended() {
