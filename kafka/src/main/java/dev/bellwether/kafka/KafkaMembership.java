@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
@@ -77,6 +78,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private long mutedUntilNanos = System.nanoTime();
     private Uuid doubted = Uuid.ZERO_UUID;
     private boolean lacking;
+    private boolean unstamped; // and that was told
     private boolean writable;
     private boolean readable;
     private final Set<Integer> owned = new TreeSet<>();
@@ -369,16 +371,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             if (!records.isEmpty()) {
                 rosters.writesTaken(standing);
             }
-            for (var each : records) {
-                if (timed && each.timestampType() != TimestampType.LOG_APPEND_TIME) {
-                    continue; // a topic that a broker made by itself has others' clocks, until it is fixed
-                }
-                observer.read(
-                        each.partition(),
-                        each.offset(),
-                        each.timestamp(),
-                        each.value() == null ? new byte[0] : each.value());
-            }
+            heard(records);
         } catch (WakeupException e) {
             // somebody left us word
         } finally {
@@ -388,6 +381,37 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(new ElectionException("member \"" + standing.member() + "\" of roster \"" + standing.roster()
                     + "\", group " + standing.config().group() + ", is refused: " + refusal));
         }
+    }
+
+    /** What the client got. */
+    void heard(Iterable<ConsumerRecord<byte[], byte[]>> records) {
+        for (var each : records) {
+            if (each.partition() >= standing.config().partitions()) {
+                continue; // the topic has grown, and is about to be refused for it
+            }
+            if (timed && !isStamped(each)) {
+                continue;
+            }
+            observer.read(
+                    each.partition(),
+                    each.offset(),
+                    each.timestamp(),
+                    each.value() == null ? new byte[0] : each.value());
+        }
+    }
+
+    /** A topic that a broker made by itself has others' clocks, until it is fixed; any other one may be altered. */
+    private boolean isStamped(ConsumerRecord<byte[], byte[]> record) {
+        var isStamped = record.timestampType() == TimestampType.LOG_APPEND_TIME;
+        if (!isStamped && !unstamped) {
+            log.warn(
+                    "topic {} has the timestamps of its writers, and mode {} needs those of the broker. Roles may have"
+                            + " no leader until it has them: set message.timestamp.type=LogAppendTime",
+                    topic,
+                    standing.config().mode());
+        }
+        unstamped = !isStamped;
+        return isStamped;
     }
 
     /**
