@@ -29,7 +29,9 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
+import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -139,11 +141,15 @@ final class RosterTopic {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
                 return Optional.empty();
             }
-            throw KafkaErrors.translated(
-                    Objects.requireNonNull(e.getCause()),
-                    new KafkaErrors.Resources(settings, name, ""),
-                    "the Kafka brokers at " + settings.bootstrap());
+            throw translated(e, settings, name);
         }
+    }
+
+    private static ElectionException translated(ExecutionException error, Settings settings, String name) {
+        return KafkaErrors.translated(
+                cause(error),
+                new KafkaErrors.Resources(settings, name, ""),
+                "the Kafka brokers at " + settings.bootstrap());
     }
 
     /** Returns the topic as it is now; empty if it is gone. */
@@ -301,7 +307,7 @@ final class RosterTopic {
     private static boolean isBare(AdminConnection admin, String name, Duration patience)
             throws TimeoutException, InterruptedException {
         try {
-            return bare(admin, name).toCompletableFuture().get(patience.toNanos(), TimeUnit.NANOSECONDS);
+            return await(bare(admin, name).toCompletableFuture(), patience);
         } catch (ExecutionException e) {
             return false; // it is gone again, or we may not ask: then it is as it is
         }
@@ -342,12 +348,16 @@ final class RosterTopic {
                     patience);
             Replication.warnOfBrokers(name, brokers);
         } catch (ExecutionException e) {
-            if (!(e.getCause() instanceof TopicExistsException)) { // else another member was faster
+            if (e.getCause() instanceof TopicExistsException) {
+                return; // another member was faster
+            }
+            if (e.getCause() instanceof AuthorizationException || e.getCause() instanceof PolicyViolationException) {
                 throw new ElectionException(
                         "topic \"" + name + "\" does not exist, and could not be created (" + e.getCause()
                                 + "): have it created by\n  " + command,
                         e.getCause());
             }
+            throw translated(e, settings, name);
         }
     }
 
@@ -412,12 +422,25 @@ final class RosterTopic {
                         + ": raise retention.ms to three leases at least");
             }
         } catch (ExecutionException e) {
-            // without the right to ask, only the operator can know
+            // without the right to ask, only the operator can know; or the broker does not know yet that it was created
         }
     }
 
     private static <T> T await(KafkaFuture<T> future, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
-        return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        return await(future.toCompletionStage().toCompletableFuture(), patience);
+    }
+
+    /** That the client waited in vain says the same as that we did. */
+    private static <T> T await(CompletableFuture<T> future, Duration patience)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        try {
+            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof org.apache.kafka.common.errors.TimeoutException late) {
+                throw (TimeoutException) new TimeoutException(late.getMessage()).initCause(late);
+            }
+            throw e;
+        }
     }
 }
