@@ -241,22 +241,8 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
-        var reader = new Journal.Reader() {
-            @Override
-            public void read(@Nullable Entry entry, ElectionState known) {
-                watcher.accept(known.viewAt(loop.clock().nanos()));
-            }
-
-            @Override
-            public void failed(ElectionException error) {} // anybody who asks will be told
-        };
-        var joined = journal.join(election, reader);
-        read(election, loop).whenComplete((view, error) -> {
-            if (view != null) {
-                watcher.accept(view);
-            }
-        });
-        return joined;
+        return new ElectionWatch(
+                reader -> journal.join(election, reader), () -> read(election, loop), watcher, loop);
     }
 
     @Override
