@@ -272,11 +272,11 @@ final class JointSeat implements Seat {
     private void granted(SeatSide side, long grant, Proof proof) {
         if (side.held() && side.token == grant) {
             proven(side, grant, proof); // told twice
-        } else if (side.isFromBeforeWeGaveItBack(proof)) {
-            side.giveBackUnwanted();
+        } else if (!rules.isOurs(side.isFromBeforeWeGaveItBack(proof))) {
+            side.release(now());
             claimAgainLater(side);
         } else if (phase == Phase.HOLDING) {
-            side.giveBackUnwanted(); // by ourselves, though we have it: none of the two is ours for sure
+            side.release(now()); // by ourselves, though we have it: none of the two is ours for sure
             lose(side, Cause.REPLACED);
         } else if (phase == Phase.CLAIMING_OLD && side == old) {
             old.granted(grant, proof);
@@ -294,7 +294,7 @@ final class JointSeat implements Seat {
             inVain = 0;
             grantedBoth(proof);
         } else {
-            side.giveBackUnwanted();
+            side.release(now());
         }
     }
 

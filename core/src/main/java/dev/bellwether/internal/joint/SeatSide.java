@@ -103,12 +103,7 @@ final class SeatSide {
         lost();
         if (claimed) {
             claimed = false;
-            gaveBackNanos = nowNanos;
-            givingBack++;
-            post(() -> {
-                seat.release();
-                joint.execute(() -> givingBack--);
-            });
+            release(nowNanos);
         }
     }
 
@@ -116,9 +111,14 @@ final class SeatSide {
         post(() -> seat.proclaim(metadata));
     }
 
-    /** Gives back what was granted too late. */
-    void giveBackUnwanted() {
-        post(seat::release);
+    /** Gives back what was granted, and with it whatever is granted until that is carried out. */
+    void release(long nowNanos) {
+        gaveBackNanos = nowNanos;
+        givingBack++;
+        post(() -> {
+            seat.release();
+            joint.execute(() -> givingBack--);
+        });
     }
 
     void lost() {
