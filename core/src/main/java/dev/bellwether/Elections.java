@@ -88,9 +88,13 @@ public interface Elections extends AutoCloseable {
      * ZooKeeper cannot, nor can a store whose records may expire or are shared with other programs. Candidacies there
      * are refused, with the reason.
      *
+     * <p>Joint elections and their two halves are closed together, whichever of the three is: the joint mandates are
+     * over before either connection is closed.
+     *
      * @param old where to come from; closed along with what is returned
      * @param next where to go to; closed along with what is returned
-     * @throws ElectionException if either was not made by Bellwether, or is joint itself
+     * @throws ElectionException if either was not made by Bellwether, or is joint itself, or if both are the same
+     * @throws IllegalStateException if either is closed
      */
     static Elections jointly(Elections old, Elections next, ElectionsConfig config) {
         return LoopElections.jointly(old, next, config);

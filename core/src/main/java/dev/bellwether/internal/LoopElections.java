@@ -43,6 +43,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -84,6 +85,9 @@ public final class LoopElections implements Elections {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1); // until there is a thread that closes
     private volatile @Nullable Thread closer;
+    /** Those of which these are a half: they end before. */
+    private final List<LoopElections> joint = new CopyOnWriteArrayList<>();
+
     private boolean abandoned; // all who stand here; on the loop
     private final List<BooleanSupplier> last = new ArrayList<>(); // whether these need the loop no more; on the loop
 
@@ -130,17 +134,31 @@ public final class LoopElections implements Elections {
 
     /** Holds elections over the infrastructures of both, which are closed with them. */
     public static LoopElections jointly(Elections old, Elections next, ElectionsConfig config) {
-        var arbiter = new JointArbiter(side(old, "old"), side(next, "next"));
-        return new LoopElections(arbiter, arbiter::rosters, config);
+        var first = half(old, "old");
+        var second = half(next, "next");
+        if (first == second) {
+            throw new ElectionException("the old and the next elections are the same " + first
+                    + ": joint elections are made of two, by a connection each, on two infrastructures");
+        }
+        var arbiter = new JointArbiter(first.side(), second.side());
+        var jointly = new LoopElections(arbiter, arbiter::rosters, config);
+        first.joint.add(jointly);
+        second.joint.add(jointly);
+        return jointly;
     }
 
-    private static JointArbiter.Side side(Elections elections, String which) {
+    private static LoopElections half(Elections elections, String which) {
         if (elections instanceof LoopElections ours) {
-            return new JointArbiter.Side(ours.arbiter, ours.loop, ours::close);
+            ours.requireOpen();
+            return ours;
         }
         throw new ElectionException(
                 "the " + which + " elections are of " + elections.getClass().getName()
                         + ": joint elections are made of such as Elections.connect or a backend returns");
+    }
+
+    private JointArbiter.Side side() {
+        return new JointArbiter.Side(arbiter, loop, this::closeWithJoint);
     }
 
     @Override
@@ -293,6 +311,21 @@ public final class LoopElections implements Elections {
 
     @Override
     public void close() {
+        // Where a seat passes with the connection, a joint mandate must be over before that is closed.
+        var waits = !runsHere() && joint.stream().noneMatch(LoopElections::runsHere);
+        joint.forEach(one -> one.close(waits));
+        if (waits || joint.isEmpty()) { // else those close these when they have ended
+            close(waits);
+        }
+    }
+
+    /** Closes these with joint elections that have ended. */
+    private void closeWithJoint() {
+        joint.stream().filter(one -> !one.closed.get()).forEach(LoopElections::close);
+        close(true);
+    }
+
+    private void close(boolean waits) {
         if (closed.compareAndSet(false, true)) {
             try {
                 beginToClose();
@@ -301,7 +334,7 @@ public final class LoopElections implements Elections {
             }
         }
         // Each call waits, not the first alone: the process may end when the last of them returns.
-        if (!runsHere()) { // else we would wait for ourselves
+        if (waits && !runsHere()) { // else we would wait for ourselves
             try {
                 closing.await();
                 var thread = closer;

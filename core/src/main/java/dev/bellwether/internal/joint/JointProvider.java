@@ -29,6 +29,10 @@ public final class JointProvider implements ElectionsProvider {
         }
         part(uri, "old").check();
         part(uri, "next").check();
+        if (uri.parameter("old").equals(uri.parameter("next"))) {
+            throw new ElectionException(uri + " names the same infrastructure twice: old is where to come from, next"
+                    + " is where to go to, and a candidate would wait for itself");
+        }
     }
 
     @Override

@@ -36,11 +36,6 @@ class JointRules {
         return hasOld && hasNext;
     }
 
-    /** Returns whether a grant is ours: not if we gave the seat back after it, which may have freed it. */
-    boolean isOurs(boolean isFromBeforeWeGaveItBack) {
-        return !isFromBeforeWeGaveItBack;
-    }
-
     /** Returns with which token to claim the next seat. */
     long least(long oldToken) {
         return oldToken;

@@ -119,10 +119,25 @@ final class JointSeat implements Seat {
                 standing,
                 new Reports(which),
                 loop,
-                thrown -> claimant.failed(new ElectionException(
-                        "a turn of " + standing.candidate() + " in \"" + standing.election() + "\" on "
-                                + side.arbiter().describe() + " failed: " + thrown,
-                        thrown)));
+                thrown -> {
+                    var error = new ElectionException(
+                            "a turn of " + standing.candidate() + " in \"" + standing.election() + "\" on "
+                                    + side.arbiter().describe() + " failed: " + thrown,
+                            thrown);
+                    loop.execute(() -> broken(which.apply(this), error));
+                });
+    }
+
+    /** A turn on its own loop threw. If we are leaving, it may have been interrupted in that. */
+    private void broken(SeatSide side, ElectionException error) {
+        if (phase != Phase.LEAVING) {
+            claimant.failed(error);
+        } else if (!side.left && side.leavesAgain) {
+            left(side, true); // whatever is left runs out by itself
+        } else if (!side.left) {
+            side.leavesAgain = true;
+            side.leave();
+        }
     }
 
     // ---------------------------------------------------------------- asked by the machine
@@ -272,7 +287,7 @@ final class JointSeat implements Seat {
     private void granted(SeatSide side, long grant, Proof proof) {
         if (side.held() && side.token == grant) {
             proven(side, grant, proof); // told twice
-        } else if (!rules.isOurs(side.isFromBeforeWeGaveItBack(proof))) {
+        } else if (side.isFromBeforeWeGaveItBack(proof)) {
             side.release(now());
             claimAgainLater(side);
         } else if (phase == Phase.HOLDING) {
@@ -378,8 +393,10 @@ final class JointSeat implements Seat {
 
     private void following(SeatSide side, Optional<String> leader) {
         if (side == next) {
-            nextVacantNanos = nextTaken || leader.isPresent() ? now() : nextVacantNanos;
-            nextTaken = leader.isPresent();
+            // not by our own id: if both are one place, we wait for ourselves
+            var isTaken = leader.filter(one -> !one.equals(standing.candidate())).isPresent();
+            nextVacantNanos = nextTaken || isTaken ? now() : nextVacantNanos;
+            nextTaken = isTaken;
             nextRead = true;
             if (nextTaken || phase != Phase.CLAIMING_NEXT) { // else it may be that readings are answered, and no claims
                 heard(next);

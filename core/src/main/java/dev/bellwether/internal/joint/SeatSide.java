@@ -36,6 +36,7 @@ final class SeatSide {
     /** The last thing that was heard of its infrastructure is that it does not answer. */
     boolean silent;
 
+    boolean leavesAgain;
     boolean left;
     boolean leftUnconfirmed;
 

@@ -231,6 +231,16 @@ class JointElectionsTest {
         assertThat(joint.isLeader()).isTrue();
     }
 
+    /** It waits for itself, since the next seat is taken by its own id. */
+    @Test
+    void theOldSeatIsGivenBackIfBothAreOnePlace() {
+        stand(Elections.jointly(over(old), over(old), config()), "both");
+        var standby = stand(byOld, "old");
+        assertThat(standby.isLeader()).isFalse();
+        rig.pass(LEASE.multipliedBy(3));
+        assertThat(standby.isLeader()).isTrue();
+    }
+
     @Test
     void whoFindsNoClaimsAnsweredLeavesTheOldSeatToOthersForLongerEachTime() {
         next.cutFrom = "acquire";
@@ -374,6 +384,7 @@ class JointElectionsTest {
         assertWrong("joint:?old=memory:a&next=nothing", "the parameter next");
         assertWrong("joint:?old=memory:a&next=nothing:b", "no backend for the scheme");
         assertWrong("joint:?old=memory:a&next=joint%3A%3Fold%3Da", "is joint itself");
+        assertWrong("joint:?old=memory:a&next=memory:a", "names the same infrastructure twice");
         assertWrong("joint:?old=memory:a&next=memory:b&lease=3s", "unknown parameter \"lease\"");
     }
 
