@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -63,6 +64,9 @@ final class MovingWorld {
     private final JointRules rules;
     private final boolean rollsBack;
     private final boolean waits;
+    /** Whether the two halves of joint elections have loops of their own, and loops are held up at times. */
+    private final boolean isApart;
+
     private final Infrastructure old = new Infrastructure();
     private final Infrastructure next = new Infrastructure();
     private final List<Instance> instances = new ArrayList<>();
@@ -84,6 +88,7 @@ final class MovingWorld {
         this.rules = rules;
         this.rollsBack = rollsBack;
         this.waits = waits;
+        isApart = random.nextInt(3) == 0;
     }
 
     /** Walks the three deployments. */
@@ -153,6 +158,10 @@ final class MovingWorld {
 
     private void mischief() {
         var instance = instances.get(random.nextInt(PROCESSES));
+        if (isApart && instance.kind == Kind.JOINT && random.nextInt(2) == 0) {
+            waver(instance);
+            return;
+        }
         switch (random.nextInt(13)) {
             case 0 -> set(old, !old.down, "the old infrastructure");
             case 1 -> set(next, !next.down, "the next infrastructure");
@@ -171,6 +180,23 @@ final class MovingWorld {
             }
             default -> heal();
         }
+    }
+
+    /** Gives the seat back and claims it again, again and again, alone, while its turns come late. */
+    private void waver(Instance instance) {
+        note(instance + " wavers");
+        var others = instances.stream().filter(other -> other != instance).toList();
+        others.forEach(other -> other.candidacy.standAside());
+        pass(Duration.ofMillis(random.nextInt(200)));
+        instance.isBusy = true;
+        for (var times = 1 + random.nextInt(4); times > 0; times--) {
+            instance.candidacy.standAside();
+            pass(random.nextBoolean() ? Duration.ZERO : STEP);
+            instance.candidacy.standAgain();
+            pass(Duration.ofMillis(random.nextInt(60)));
+        }
+        instance.isBusy = false;
+        others.forEach(other -> other.candidacy.standAgain());
     }
 
     private void set(Infrastructure infrastructure, boolean down, String name) {
@@ -194,6 +220,9 @@ final class MovingWorld {
         for (var left = time; left.compareTo(Duration.ZERO) > 0; left = left.minus(STEP)) {
             rig.pass(STEP);
             check();
+            instances.forEach(instance -> instance.candidacy
+                    .failure()
+                    .ifPresent(error -> violated(instance + " has failed: " + error.getMessage())));
             if (violation != null) {
                 throw new Never(violation + "\n" + String.join("\n", history));
             }
@@ -248,14 +277,12 @@ final class MovingWorld {
         private boolean works;
         private boolean cutOld;
         private boolean cutNext;
+        private boolean isBusy; // more than others
 
         private Instance(Kind kind) {
             this.kind = kind;
-            var config = ElectionsConfig.builder()
-                    .loop(new InstanceLoop(this))
-                    .executor(work ->
-                            later((long) (LEASE.toNanos() * 0.05 * random.nextDouble()), () -> runUnlessFrozen(work)))
-                    .build();
+            var loop = loop();
+            var config = on(loop);
             var ofOld = new Network(this, old, () -> cutOld);
             var ofNext = new Network(this, next, () -> cutNext);
             var elections = switch (kind) {
@@ -263,7 +290,10 @@ final class MovingWorld {
                 case NEXT -> Elections.over(ofNext, config);
                 case JOINT ->
                     rules == JointRules.TRUE && random.nextBoolean()
-                            ? Elections.jointly(Elections.over(ofOld, config), Elections.over(ofNext, config), config)
+                            ? Elections.jointly(
+                                    Elections.over(ofOld, isApart ? on(loop()) : config),
+                                    Elections.over(ofNext, isApart ? on(loop()) : config),
+                                    config)
                             : Elections.over(new JointArbiter(side(ofOld), side(ofNext), rules), config);
             };
             candidacy = elections.stand(
@@ -275,8 +305,20 @@ final class MovingWorld {
                             .build());
         }
 
+        private Loop loop() {
+            return isApart ? new BusyLoop(this) : new InstanceLoop(this);
+        }
+
+        private ElectionsConfig on(Loop loop) {
+            return ElectionsConfig.builder()
+                    .loop(loop)
+                    .executor(work ->
+                            later((long) (LEASE.toNanos() * 0.05 * random.nextDouble()), () -> runUnlessFrozen(work)))
+                    .build();
+        }
+
         private JointArbiter.Side side(LeaseStore store) {
-            return new JointArbiter.Side(LazyArbiter.arbiter(store), null, store::close);
+            return new JointArbiter.Side(LazyArbiter.arbiter(store), isApart ? loop() : null, store::close);
         }
 
         private void heard(LeadershipEvent event) {
@@ -359,6 +401,69 @@ final class MovingWorld {
         @Override
         public Timer at(long nanos, Runnable turn) {
             return rig.loop.at(nanos, () -> instance.runUnlessFrozen(turn));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** A loop whose turns take a while at times, so that the next ones come later. */
+    private final class BusyLoop implements Loop {
+        private final Instance instance;
+        private final ArrayDeque<Runnable> inbox = new ArrayDeque<>();
+        private long freeNanos = rig.loop.clock().nanos();
+
+        private BusyLoop(Instance instance) {
+            this.instance = instance;
+        }
+
+        @Override
+        public Clock clock() {
+            return rig.loop.clock();
+        }
+
+        @Override
+        public RandomGenerator random() {
+            return rig.loop.random();
+        }
+
+        @Override
+        public void execute(Runnable turn) {
+            inbox.add(turn);
+            whenFree(() -> run(inbox.remove()));
+        }
+
+        private void whenFree(Runnable work) {
+            rig.loop.execute(() -> instance.runUnlessFrozen(() -> {
+                if (freeNanos - clock().nanos() > 0) {
+                    rig.loop.at(freeNanos, () -> whenFree(work));
+                } else {
+                    work.run();
+                }
+            }));
+        }
+
+        private void run(Runnable turn) {
+            if (random.nextInt(instance.isBusy ? 2 : 8) == 0) {
+                freeNanos = clock().nanos() + 1_000_000L * random.nextInt(80);
+            }
+            turn.run();
+        }
+
+        @Override
+        public Timer at(long nanos, Runnable turn) {
+            var cancelled = new AtomicBoolean();
+            var timer = rig.loop.at(
+                    nanos,
+                    () -> whenFree(() -> {
+                        if (!cancelled.get()) {
+                            run(turn);
+                        }
+                    }));
+            return () -> {
+                cancelled.set(true);
+                timer.cancel();
+            };
         }
 
         @Override

@@ -18,7 +18,7 @@ class MovingWorldTest {
     /** What would break if a decision were made wrongly. */
     enum Mistake {
         LEADS_BY_ONE("lead at once"),
-        /** Each seat tells when it is over, at its next renewal: the mandate seldom lasts until another leads. */
+        /** Each seat tells when it is over, at its next renewal: the mandate rarely lasts until another leads. */
         GOES_BY_THE_PROOF_OF_ONE("works beside"),
         GIVES_BACK_WHILE_THE_WORK_RUNS("works beside"),
         HAS_THE_TOKEN_OF_THE_OLD_SEAT("token"),
