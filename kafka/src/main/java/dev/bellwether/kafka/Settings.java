@@ -19,6 +19,7 @@ import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -354,7 +355,11 @@ record Settings(
         return Stream.concat(Stream.of(ours.getName()), assignors.stream()).collect(Collectors.joining(","));
     }
 
-    /** For anybody who writes to the journal. */
+    /**
+     * For anybody who writes to the journal.
+     *
+     * @throws ElectionException if the client refuses a property
+     */
     KafkaProducer<byte[], byte[]> writer(String id) {
         var properties = patient(id, Duration.ofSeconds(1));
         properties.put("acks", "all");
@@ -366,7 +371,28 @@ record Settings(
         if (by == By.LOG) {
             properties.putIfAbsent("batch.size", 256 << 10); // thousands may begin to stand at once
         }
-        return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+        try {
+            return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+        } catch (KafkaException e) {
+            throw refused(e);
+        }
+    }
+
+    /** Returns what to tell if a client cannot be made: it says what is wrong, and not always with which property. */
+    ElectionException refused(KafkaException error) {
+        var why = error.getCause() instanceof KafkaException cause ? cause : error;
+        var message = String.valueOf(why.getMessage());
+        var property = client.keySet().stream()
+                .filter(name -> !message.contains(name) && namesAClass(name, message))
+                .map(name -> name + ": ")
+                .collect(Collectors.joining());
+        return new ElectionException("the settings for " + brokers() + " are wrong: " + property + message, error);
+    }
+
+    private boolean namesAClass(String name, String message) {
+        return Stream.of(text(client, name, "").split(","))
+                .map(String::strip)
+                .anyMatch(value -> value.indexOf('.') > 0 && message.contains(value + ' '));
     }
 
     /** Returns how long a {@link #writer} may take to tell of a record. */
@@ -375,7 +401,7 @@ record Settings(
     }
 
     private static int deliveryMillis(Map<String, Object> properties) {
-        return requestMillis(properties) + 2_000;
+        return (int) Math.min(Integer.MAX_VALUE, requestMillis(properties) + 2_000L);
     }
 
     Map<String, Object> admin(String id) {

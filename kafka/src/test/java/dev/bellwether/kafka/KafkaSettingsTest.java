@@ -99,6 +99,24 @@ class KafkaSettingsTest {
                 .hasMessageContaining("localhost:9092 are wrong");
     }
 
+    /** What only shows when a client is made. */
+    @Test
+    void aPropertyThatAProducerRefusesIsRefusedByItsName() {
+        for (var wrong : List.of(List.of("retries", "0"), List.of("interceptor.classes", "no.such.Class"))) {
+            assertThatThrownBy(() -> with(wrong.get(0), wrong.get(1)).writer("made"))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(wrong.get(0))
+                    .hasMessageContaining("localhost:9092 are wrong");
+        }
+    }
+
+    @Test
+    void aRequestMayTakeAsLongAsKafkaLetsIt() {
+        var settings = with("request.timeout.ms", String.valueOf(Integer.MAX_VALUE));
+        settings.writer("made").close(Duration.ZERO);
+        assertThat(settings.delivery()).isPositive();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "a b", ".", "..", "x/y"})
     void aTopicThatKafkaWouldRefuseIsRefusedAtOnce(String topic) {
