@@ -70,11 +70,21 @@ public final class BellwetherLockProvider implements ExtensibleLockProvider {
             held.get().release(Duration.ZERO);
             return Optional.empty();
         }
-        return held.map(lock -> {
-            var run = new LockedRun(lock);
+        return held.map(lock -> limited(configuration, new LockedRun(lock)));
+    }
+
+    private static SimpleLock limited(LockConfiguration configuration, LockedRun run) {
+        try {
             MandatesHere.add(run);
             return new LimitedLock(configuration, run);
-        });
+        } catch (RuntimeException | Error e) { // no thread for a timer: nobody would ever give it back
+            try {
+                run.unlock(Duration.ZERO);
+            } catch (RuntimeException | Error another) {
+                e.addSuppressed(another);
+            }
+            throw e;
+        }
     }
 
     /**

@@ -56,7 +56,8 @@ final class JointLockProvider implements LockProvider {
         }
         Optional<SimpleLock> forgetful;
         try {
-            forgetful = lock.extend(Duration.ofMillis(1), Duration.ZERO);
+            // as long as before: had it ended when it is unlocked, ShedLock would free the lock of the next one
+            forgetful = lock.extend(configuration.getLockAtMostFor(), Duration.ZERO);
         } catch (RuntimeException e) { // most often since it cannot be extended
             log.debug("{} of \"{}\" is kept for lockAtLeastFor", lock, configuration.getName(), e);
             lock.unlock();

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.ClockProvider;
@@ -18,12 +19,19 @@ final class LimitedLock extends AbstractSimpleLock {
     private static final Logger log = LoggerFactory.getLogger(BellwetherLockProvider.class);
 
     private final LockedRun run;
+    private final ThreadFactory threads;
     /** Completed with true when the time is over, with false when this lock is valid no more before that. */
     private final CompletableFuture<Boolean> limit = new CompletableFuture<>();
 
     LimitedLock(LockConfiguration configuration, LockedRun run) {
+        this(configuration, run, Thread::new);
+    }
+
+    /** When its time is over, it ends on a thread of these. */
+    LimitedLock(LockConfiguration configuration, LockedRun run, ThreadFactory threads) {
         super(configuration);
         this.run = run;
+        this.threads = threads;
         var left = until(configuration.getLockAtMostUntil());
         var unused = limit.thenAccept(this::endLater);
         limit.completeOnTimeout(true, Math.max(0, TimeUnit.NANOSECONDS.convert(left)), TimeUnit.NANOSECONDS);
@@ -32,9 +40,20 @@ final class LimitedLock extends AbstractSimpleLock {
     private void endLater(boolean timeIsOver) {
         if (timeIsOver) { // else somebody unlocks or extends, on a thread of theirs
             // it may wait, and this is the thread of all timers; the common pool may be full of just such tasks
-            var ending = new Thread(this::end, "bellwether-shedlock-" + lockConfiguration.getName());
-            ending.setDaemon(true);
-            ending.start();
+            try {
+                var ending = threads.newThread(this::end);
+                ending.setName("bellwether-shedlock-" + lockConfiguration.getName());
+                ending.setDaemon(true);
+                ending.start();
+            } catch (RuntimeException | Error e) { // the system has no thread left
+                CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS, Runnable::run)
+                        .execute(() -> endLater(true));
+                log.error(
+                        "lock \"{}\" has reached its lockAtMostFor, and cannot be given back yet; trying again in a"
+                                + " second",
+                        lockConfiguration.getName(),
+                        e);
+            }
         }
     }
 
@@ -61,11 +80,15 @@ final class LimitedLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration extended) {
-        if (isOver() || !limit.complete(false)) { // the time may be over at the moment, and the end under way
-            run.unlock(Duration.ZERO); // ShedLock will not: this lock is valid no more
-            return Optional.empty();
+        if (!isOver()) {
+            var longer = new LimitedLock(extended, run, threads);
+            if (limit.complete(false)) { // else the time is over at the moment, and the end under way
+                return Optional.of(longer);
+            }
+            longer.limit.complete(false);
         }
-        return Optional.of(new LimitedLock(extended, run));
+        run.unlock(Duration.ZERO); // ShedLock will not: this lock is valid no more
+        return Optional.empty();
     }
 
     private boolean isOver() {
