@@ -70,6 +70,14 @@ public final class LazyArbiter implements Arbiter {
         thread.start();
     }
 
+    /** Returns the refusal of an infrastructure to move to whose tokens cannot be chosen. */
+    public static ElectionException cannotRaise(String what, String election) {
+        return new ElectionException(what + " to move to it, in \"" + election
+                + "\": its tokens cannot be made to rise above those that are in use. Move to PostgreSQL, MariaDB,"
+                + " MySQL, Kafka, NATS in a bucket without a TTL, etcd, Consul, Kubernetes without ?beside=, Redis or"
+                + " DynamoDB");
+    }
+
     public static Arbiter arbiter(Backend backend) {
         return backend instanceof LeaseStore store ? new LeaseArbiter(store) : (Arbiter) backend;
     }
@@ -343,7 +351,9 @@ public final class LazyArbiter implements Arbiter {
                 silent(e); // whether it is refused is seen later
             }
             loop.execute(() -> {
-                if (!left) {
+                if (!left && least != 0 && !present.setsTokens()) { // nobody could say when it began to stand
+                    refuse(cannotRaise(present.describe() + " cannot be held jointly with others", standing.election()));
+                } else if (!left) {
                     var shown = proclaimed;
                     var completed = new Standing(
                             standing.election(),

@@ -4,6 +4,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.election.LazyArbiter;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
@@ -104,11 +105,10 @@ public final class JointArbiter implements Arbiter {
     }
 
     ElectionException cannotRaise(String election) {
-        return new ElectionException(next.arbiter().describe() + " cannot be held jointly with "
-                + old.arbiter().describe() + " to move to it, in \"" + election
-                + "\": its tokens cannot be made to rise above those that are in use. Move to PostgreSQL, MariaDB,"
-                + " MySQL, Kafka, NATS in a bucket without a TTL, etcd, Consul, Kubernetes without ?beside=, Redis or"
-                + " DynamoDB");
+        return LazyArbiter.cannotRaise(
+                next.arbiter().describe() + " cannot be held jointly with "
+                        + old.arbiter().describe(),
+                election);
     }
 
     @Override

@@ -12,16 +12,25 @@ import dev.bellwether.Leader;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.internal.election.LazyArbiter;
 import dev.bellwether.internal.election.Rig;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.memory.MemoryRecordStore;
+import dev.bellwether.spi.Arbiter;
+import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.RecordTraits;
+import dev.bellwether.spi.Seat;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -361,6 +370,53 @@ class JointElectionsTest {
         assertThatThrownBy(() -> Elections.jointly(byBoth, byNext))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("cannot be held jointly with others");
+    }
+
+    /** While it is not connected nobody knows, and the candidacy is let in. */
+    @Test
+    void whatCannotBeIsRefusedWithTheReasonWhenTheNextInfrastructureIsConnected() throws InterruptedException {
+        var there = new CompletableFuture<Boolean>();
+        var lazily = ElectionsConfig.builder().connectLazily(true).build();
+        var toUnable = Elections.over(
+                "the next one",
+                () -> {
+                    there.join();
+                    return unable();
+                },
+                lazily);
+        var store = new MemoryLeaseStore(Clock.system());
+        try (var elections = Elections.jointly(Elections.over(store, ElectionsConfig.defaults()), toUnable)) {
+            var candidacy = elections.stand("billing");
+            while (store.read("billing").toCompletableFuture().join().holder().isEmpty()) {
+                Thread.onSpinWait(); // until it claims the next seat
+            }
+            there.complete(true);
+            assertThatThrownBy(candidacy::awaitClose)
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("queue cannot be held jointly with others")
+                    .hasMessageContaining("tokens cannot be made to rise");
+        }
+    }
+
+    /** A backend whose tokens cannot be chosen. */
+    private static Arbiter unable() {
+        var arbiter = LazyArbiter.arbiter(new MemoryLeaseStore(Clock.system()));
+        return with(Arbiter.class, arbiter, method -> switch (method.getName()) {
+            case "setsTokens" -> Optional.of(false);
+            case "describe" -> Optional.of("queue");
+            case "seat" -> Optional.of(with(Seat.class, new Object(), asked -> {
+                throw new UnsupportedOperationException("planted: " + asked);
+            }));
+            default -> Optional.empty();
+        });
+    }
+
+    private static <T> T with(Class<T> type, Object real, Function<Method, Optional<Object>> answers) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    var answer = answers.apply(method);
+                    return answer.isPresent() ? answer.get() : method.invoke(real, arguments);
+                }));
     }
 
     // ---------------------------------------------------------------- by a URI
