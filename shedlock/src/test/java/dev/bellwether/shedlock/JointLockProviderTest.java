@@ -19,7 +19,8 @@ class JointLockProviderTest {
     /** Had it ended before it is unlocked, another could have taken it, and ShedLock's table would free that lock. */
     @Test
     void theOldLockLastsUntilItIsGivenBack() {
-        var both = new JointLockProvider(configuration -> Optional.of(new Recorded()), configuration -> Optional.empty());
+        var both =
+                new JointLockProvider(configuration -> Optional.of(new Recorded()), configuration -> Optional.empty());
         var configuration = new LockConfiguration(ClockProvider.now(), "report", LONG, Duration.ofMinutes(1));
         assertThat(both.lock(configuration)).isEmpty();
         assertThat(asked).containsExactly("extend PT5M PT0S", "unlock");

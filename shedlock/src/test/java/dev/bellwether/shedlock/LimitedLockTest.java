@@ -7,7 +7,6 @@ import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import net.javacrumbs.shedlock.core.ClockProvider;
@@ -46,7 +45,8 @@ class LimitedLockTest {
         var lock = new LimitedLock(lasting(Duration.ofSeconds(1)), run);
         assertThatThrownBy(() -> lock.doExtend(new Untimed(1))).isInstanceOf(OutOfMemoryError.class);
         assertThat(run.lock().isHeld()).isTrue();
-        Eventually.eventually("the lock ends", Duration.ofSeconds(20), () -> !run.lock().isHeld());
+        Eventually.eventually(
+                "the lock ends", Duration.ofSeconds(20), () -> !run.lock().isHeld());
     }
 
     @Test
@@ -60,7 +60,8 @@ class LimitedLockTest {
             return new Thread(ending);
         });
         assertThat(lock).isNotNull();
-        Eventually.eventually("the lock ends", Duration.ofSeconds(20), () -> !run.lock().isHeld());
+        Eventually.eventually(
+                "the lock ends", Duration.ofSeconds(20), () -> !run.lock().isHeld());
         assertThat(tries).hasValue(3);
     }
 

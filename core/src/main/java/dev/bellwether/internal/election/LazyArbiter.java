@@ -352,7 +352,8 @@ public final class LazyArbiter implements Arbiter {
             }
             loop.execute(() -> {
                 if (!left && least != 0 && !present.setsTokens()) { // nobody could say when it began to stand
-                    refuse(cannotRaise(present.describe() + " cannot be held jointly with others", standing.election()));
+                    refuse(cannotRaise(
+                            present.describe() + " cannot be held jointly with others", standing.election()));
                 } else if (!left) {
                     var shown = proclaimed;
                     var completed = new Standing(

@@ -113,19 +113,13 @@ final class JointSeat implements Seat {
     }
 
     private SeatSide side(JointArbiter.Side side, Function<JointSeat, SeatSide> which) {
-        return new SeatSide(
-                side.arbiter(),
-                side.loop(),
-                standing,
-                new Reports(which),
-                loop,
-                thrown -> {
-                    var error = new ElectionException(
-                            "a turn of " + standing.candidate() + " in \"" + standing.election() + "\" on "
-                                    + side.arbiter().describe() + " failed: " + thrown,
-                            thrown);
-                    loop.execute(() -> broken(which.apply(this), error));
-                });
+        return new SeatSide(side.arbiter(), side.loop(), standing, new Reports(which), loop, thrown -> {
+            var error = new ElectionException(
+                    "a turn of " + standing.candidate() + " in \"" + standing.election() + "\" on "
+                            + side.arbiter().describe() + " failed: " + thrown,
+                    thrown);
+            loop.execute(() -> broken(which.apply(this), error));
+        });
     }
 
     /** A turn on its own loop threw. If we are leaving, it may have been interrupted in that. */
@@ -394,7 +388,8 @@ final class JointSeat implements Seat {
     private void following(SeatSide side, Optional<String> leader) {
         if (side == next) {
             // not by our own id: if both are one place, we wait for ourselves
-            var isTaken = leader.filter(one -> !one.equals(standing.candidate())).isPresent();
+            var isTaken =
+                    leader.filter(one -> !one.equals(standing.candidate())).isPresent();
             nextVacantNanos = nextTaken || isTaken ? now() : nextVacantNanos;
             nextTaken = isTaken;
             nextRead = true;

@@ -139,8 +139,7 @@ class JointClosingTest {
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("the old and the next elections are the same elections on rig");
         next.close();
-        var another = Elections.over(
-                new Rig.Wire(new MemoryLeaseStore(Clock.system())), ElectionsConfig.defaults());
+        var another = Elections.over(new Rig.Wire(new MemoryLeaseStore(Clock.system())), ElectionsConfig.defaults());
         assertThatThrownBy(() -> Elections.jointly(another, next))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("are closed");

@@ -404,16 +404,17 @@ class JointElectionsTest {
         return with(Arbiter.class, arbiter, method -> switch (method.getName()) {
             case "setsTokens" -> Optional.of(false);
             case "describe" -> Optional.of("queue");
-            case "seat" -> Optional.of(with(Seat.class, new Object(), asked -> {
-                throw new UnsupportedOperationException("planted: " + asked);
-            }));
+            case "seat" ->
+                Optional.of(with(Seat.class, new Object(), asked -> {
+                    throw new UnsupportedOperationException("planted: " + asked);
+                }));
             default -> Optional.empty();
         });
     }
 
     private static <T> T with(Class<T> type, Object real, Function<Method, Optional<Object>> answers) {
-        return type.cast(Proxy.newProxyInstance(
-                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+        return type.cast(
+                Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
                     var answer = answers.apply(method);
                     return answer.isPresent() ? answer.get() : method.invoke(real, arguments);
                 }));

@@ -24,8 +24,8 @@ class JointLoopsTest {
     private final QueueLoop ofOld = new QueueLoop();
     private final QueueLoop ofNext = new QueueLoop();
     private final QueueLoop alone = new QueueLoop();
-    private final Elections byBoth = Elections.jointly(
-            Elections.over(oldStore, on(ofOld)), Elections.over(nextStore, on(ofNext)), on(joint));
+    private final Elections byBoth =
+            Elections.jointly(Elections.over(oldStore, on(ofOld)), Elections.over(nextStore, on(ofNext)), on(joint));
     private final Elections byOld = Elections.over(oldStore, on(alone));
 
     private static ElectionsConfig on(Loop loop) {
