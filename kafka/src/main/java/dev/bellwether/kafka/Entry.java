@@ -47,8 +47,13 @@ record Entry(What what, String election, Fields fields) {
     byte[] key() {
         var added = fields.number("base");
         var chosen = fields.number("chosen");
-        var of = what.family.equals(What.CLAIM.family) && (added > 0 || chosen > 0) ? "." + added + '.' + chosen : "";
+        var of = isOfSeat() && (added > 0 || chosen > 0) ? "." + added + '.' + chosen : "";
         return (what.family + of + ':' + election).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Returns whether a claimant tells of its claim. */
+    boolean isOfSeat() {
+        return what.family.equals(What.CLAIM.family);
     }
 
     byte[] value() {

@@ -103,6 +103,10 @@ final class JournalRules {
         }
         listed |= era == 0; // compaction may have left nothing but the release of a claim that was never read
         base = Math.max(base, fields.number("base")); // of all: compaction may have taken the last of another base
+        if (fields.number("era") > era) { // the order is gone, with a topic that was deleted and created again
+            era = fields.number("era");
+            ended = false;
+        }
     }
 
     /** Returns whether the lease of the last claimant has run out, but once only for each time that it does. */

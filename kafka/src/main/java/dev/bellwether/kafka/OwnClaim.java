@@ -24,6 +24,7 @@ final class OwnClaim {
     private long token;
     private long sinceMillis;
     private long beats;
+    private long era;
 
     /**
      * Begins a claim; the number tells it from the others of the candidacy.
@@ -41,6 +42,11 @@ final class OwnClaim {
 
     String nonce() {
         return nonce;
+    }
+
+    /** In which era of the election it stands: what is written of it from now on says so. */
+    void inEra(long era) {
+        this.era = era;
     }
 
     /** It was read, and it is the last one. */
@@ -88,12 +94,12 @@ final class OwnClaim {
     /** The release of a claim of ours that came through after we had given up on it. */
     static Entry release(Standing standing, Fields claim, long token) {
         return entry(What.RELEASE, standing, standing.config().lease(), claim.text("nonce"))
-                .apply(made(token, claim.number("base"), claim.number("chosen")));
+                .apply(made(token, claim.number("base"), claim.number("chosen")).and("era", claim.number("era")));
     }
 
     private Entry entry(What what, Duration lease) {
         return entry(what, standing, lease, nonce)
-                .apply(made(token, base, chosen).and("beat", beats).and("since", sinceMillis));
+                .apply(made(token, base, chosen).and("beat", beats).and("since", sinceMillis).and("era", era));
     }
 
     private static Fields.Builder made(long token, long base, long chosen) {

@@ -202,6 +202,7 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
         var rises = known.base() + journal.nextOffset() + 1 > needed;
         var written = new OwnClaim(standing, ++claims, rises ? known.base() : needed, least > needed ? least : 0);
         claim = written;
+        claim.inEra(era);
         hold.claiming(sent);
         journal.write(written.claim(), error -> {
             if (error != null) {
@@ -368,6 +369,11 @@ final class SeatMachine implements Group.Owner, SeatHold.Effects {
     // ---------------------------------------------------------------- what the journal says
 
     void noticed(@Nullable Entry entry, ElectionState now) {
+        if (entry != null && entry.isOfSeat() && !isEnded()) {
+            // its writer remembers deletions from before the topic was deleted and created again, when we did not stand
+            era = Math.max(era, now.era());
+            claim.inEra(era);
+        }
         known = now;
         if (!ready) {
             return;

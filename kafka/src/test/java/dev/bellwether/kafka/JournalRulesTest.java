@@ -345,4 +345,18 @@ class JournalRulesTest {
         assertThat(parsed.election()).isEqualTo("a=b&c Ζ");
         assertThat(parsed.fields().text("candidate")).isEqualTo("κριός & 100%");
     }
+
+    /** The topic was deleted and created again, and with it went the orders. Those who were there remember them. */
+    @Test
+    void anOrderThatIsGoneIsKnownByTheRecordsOfThoseWhoRememberIt() {
+        read(What.BEAT, by("a").and("token", 7).and("era", 2).build());
+        assertThat(known().era()).isEqualTo(2);
+        assertThat(known().listed()).isTrue();
+        read(What.END, Fields.with("era", 0).build());
+        assertThat(known().ended()).isFalse();
+        read(What.END, Fields.with("era", 2).build());
+        assertThat(known().ended()).isTrue();
+        read(What.RELEASE, by("a").and("token", 7).and("era", 2).build());
+        assertThat(known().ended()).as("it is of the same era").isTrue();
+    }
 }

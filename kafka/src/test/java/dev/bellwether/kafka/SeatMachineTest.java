@@ -484,6 +484,49 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
         assertThat(written).isEmpty();
     }
 
+    private Entry remembering(What what, long token, long era) {
+        var fields = new Fields.Builder();
+        foreign(what, token).fields().values().forEach(fields::and);
+        return new Entry(what, ELECTION, fields.and("era", era).build());
+    }
+
+    /** The topic was deleted and created again, and they remember what is gone. */
+    @Test
+    void whoRemembersDeletionsThatNoRecordTellsOfEndsNobody() {
+        read(remembering(What.CLAIM, 0, 2));
+        read(remembering(What.RELEASE, 1, 2));
+        assertThat(told).isEmpty();
+        machine.act();
+        assertThat(readNext().fields().number("era")).as("passed on").isEqualTo(2);
+        read(order(What.END, 0));
+        assertThat(told).noneMatch(line -> line.startsWith("asked"));
+        read(order(What.END, 2));
+        assertThat(told).last().asString().startsWith("asked").endsWith("ENDED");
+    }
+
+    @Test
+    void butADeletionThatWasReadDoes() {
+        read(order(What.DELETE, 1));
+        assertThat(told).containsExactly("ended");
+        told.clear();
+        read(remembering(What.CLAIM, 0, 2));
+        machine.wanted();
+        assertThat(told).containsExactly("ended");
+    }
+
+    @Test
+    void recordsSayInWhichEraTheirWriterStands() {
+        read(order(What.DELETE, 1));
+        var later = new SeatMachine(new Standing(ELECTION, "me", "me-2", CONFIG), this, this, this, this, this);
+        later.caughtUp(rules.known());
+        later.wanted();
+        later.act();
+        assertThat(written.getLast().fields().number("era")).isEqualTo(1);
+        later.released();
+        assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
+        assertThat(written.getLast().fields().number("era")).isEqualTo(1);
+    }
+
     // ---------------------------------------------------------------- whom it follows
 
     @Test
