@@ -181,6 +181,7 @@ final class Journal implements LogTail.Follower, AutoCloseable {
 
     @Override
     public void beganAgain(long beginning) {
+        alien = null; // it is found again, if it is still there
         var now = clock.nanos();
         for (var rules : elections.values()) {
             rules.beginAgain(now);

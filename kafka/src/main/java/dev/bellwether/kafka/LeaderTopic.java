@@ -35,6 +35,7 @@ import org.slf4j.LoggerFactory;
 final class LeaderTopic {
     private static final Logger log = LoggerFactory.getLogger(LeaderTopic.class);
     private static final long REPAIR_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
     /** A broker that is so far behind the others is not asked any more: they take it for dead after nine seconds. */
     private static final long BEHIND_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -126,8 +127,11 @@ final class LeaderTopic {
         }
     }
 
-    /** Refuses a lease that outlasts what the topic is sure to keep. */
+    /** Refuses a lease that outlasts what the topic is sure to keep; but it may have been altered since we looked. */
     void check(CandidacyConfig config) {
+        if (config.lease().toMillis() > keepsMillis) {
+            lookAgain();
+        }
         if (config.lease().toMillis() > keepsMillis) {
             throw new ElectionException(
                     "lease is " + Durations.show(config.lease()) + ", and topic \"" + settings.topic()
@@ -136,6 +140,25 @@ final class LeaderTopic {
                             + " min.compaction.lag.ms (with cleanup.policy=delete: raise retention.ms, and set"
                             + " retention.bytes=-1)");
         }
+    }
+
+    private void lookAgain() {
+        try {
+            check(LOOK_PATIENCE);
+        } catch (TimeoutException e) {
+            log.debug("the settings of topic {} are not known again in time", settings.topic(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Who finds the topic gone has it made again: while nobody holds a seat, no write would tell of it. */
+    <T> CompletionStage<T> orMissed(CompletionStage<T> question) {
+        return question.whenComplete((answer, error) -> {
+            if (error != null) {
+                missed(error);
+            }
+        });
     }
 
     /**
