@@ -35,7 +35,6 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,7 +80,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
                     error -> KafkaErrors.translated(error, settings, describe()),
                     Clock.system());
             var identity = new LogIdentity(first, topic::identity, journal::rereads, this::readAgain);
-            sameLog = new CoalescedRequest<>(() -> orMissed(identity.isSame()));
+            sameLog = new CoalescedRequest<>(() -> topic.orMissed(identity.isSame()));
         } catch (RuntimeException | Error e) { // the last may find no thread
             if (made != null) {
                 made.close(Duration.ZERO);
@@ -96,12 +95,10 @@ final class KafkaArbiter implements Arbiter, JournalClient {
         try {
             return Admin.create(properties);
         } catch (KafkaException e) {
-            var why = e.getCause() instanceof ConfigException config ? config : e;
-            var unknown = String.valueOf(why.getMessage()).contains("No resolvable bootstrap urls");
-            throw unknown
+            var why = e.getCause() instanceof KafkaException cause ? cause : e;
+            throw String.valueOf(why.getMessage()).contains("No resolvable bootstrap urls")
                     ? unavailable("cannot reach " + settings.brokers() + ": " + settings.complaints(), e)
-                    : new ElectionException(
-                            "the settings for " + settings.brokers() + " are wrong: " + why.getMessage(), e);
+                    : settings.refused(e);
         }
     }
 
@@ -300,19 +297,10 @@ final class KafkaArbiter implements Arbiter, JournalClient {
     }
 
     private CompletionStage<Long> askForTheEnd() {
-        return orMissed(admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
+        return topic.orMissed(admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
                         .partitionResult(partition))
                 .toCompletionStage()
                 .thenApply(latest -> latest.offset()));
-    }
-
-    /** Who finds the topic gone has it made again: while nobody holds a seat, no write would tell of it. */
-    private <T> CompletionStage<T> orMissed(CompletionStage<T> question) {
-        return question.whenComplete((answer, error) -> {
-            if (error != null) {
-                topic.missed(error);
-            }
-        });
     }
 
     private <T> CompletionStage<T> translated(CompletionStage<T> stage) {

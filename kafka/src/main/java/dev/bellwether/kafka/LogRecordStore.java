@@ -151,7 +151,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 new Writer(() -> settings.writer(id + "-writer"), partition, settings.delivery(), topic::missed));
         tail = new LogTail(partition, () -> new KafkaConsumer<>(settings.reader(id + "-reader")), this);
         identity = new LogIdentity(first, topic::identity, tail::rereads, this::readAgain);
-        sameLog = new CoalescedRequest<>(identity::isSame);
+        sameLog = new CoalescedRequest<>(() -> topic.orMissed(identity.isSame()));
         waiters.beginAt(-1);
     }
 
@@ -375,6 +375,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         if (broken != null && System.nanoTime() - brokenNanos > LOOK_AGAIN.toNanos()) {
             brokenNanos = System.nanoTime();
             tail.beginAgain(); // somebody may have fixed it
+            var unused = end.ask(); // or taken it away: then it is created again
         }
         synchronized (machine) {
             var vain = unavailable();
@@ -390,9 +391,9 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         synchronized (machine) {
             next = machine.next();
         }
-        var latest = admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
+        var latest = topic.orMissed(admin.ask(client -> client.listOffsets(Map.of(partition, OffsetSpec.latest()))
                         .partitionResult(partition))
-                .toCompletionStage();
+                .toCompletionStage());
         return sameLog.ask().thenCombine(latest, (same, found) -> {
             requireSame(same);
             if (found.offset() < next) {

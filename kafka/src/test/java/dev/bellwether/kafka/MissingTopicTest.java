@@ -3,6 +3,9 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.RosterConfig;
+import dev.bellwether.spi.Fields;
+import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Stage;
@@ -12,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -19,6 +23,8 @@ import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
@@ -28,6 +34,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,6 +70,59 @@ class MissingTopicTest {
             var next = stage.stand(elections, new EventLog(), settings -> settings.lease(LEASE));
             assertThat(next.awaitLeads().token()).isGreaterThan(before.token());
             assertThat(settingsOf(topic, admin)).isEqualTo(kept);
+        }
+    }
+
+    /** Nothing is written before the leases of former leaders are over. */
+    @Test
+    void aLogThatIsGoneBeforeItIsSettledIsCreatedAgain() throws Exception {
+        var topic = "missing-unsettled";
+        var store = log(topic);
+        try (var admin = Admin.create(Map.of("bootstrap.servers", BROKERS.bootstrap()))) {
+            admin.deleteTopics(List.of(topic)).all().get();
+            Eventually.eventually("it is usable", PATIENCE, () -> ask(store).isEmpty());
+        } finally {
+            store.close();
+        }
+    }
+
+    @Test
+    void soIsOneThatIsRefusedForTheRecordsOfOthersAndIsNoLongerRefused() throws Exception {
+        var topic = "missing-refused";
+        var store = log(topic);
+        try (var admin = Admin.create(Map.of("bootstrap.servers", BROKERS.bootstrap()));
+                var others = new KafkaProducer<>(
+                        Map.<String, Object>of("bootstrap.servers", BROKERS.bootstrap()),
+                        new ByteArraySerializer(),
+                        new ByteArraySerializer())) {
+            Eventually.eventually("it is usable", PATIENCE, () -> ask(store).isEmpty());
+            var foreign = new Entry(
+                    Entry.What.END, "billing", Fields.with("era", 0).build());
+            others.send(new ProducerRecord<>(topic, foreign.key(), foreign.value())).get();
+            Eventually.eventually("it is refused", PATIENCE, () -> ask(store)
+                    .filter(error -> error.contains("by groups of consumers"))
+                    .isPresent());
+            admin.deleteTopics(List.of(topic)).all().get();
+            Eventually.eventually("it is usable again", PATIENCE, () -> ask(store).isEmpty());
+        } finally {
+            store.close();
+        }
+    }
+
+    private static LogRecordStore log(String topic) {
+        return LogRecordStore.open(Settings.of(Map.of(
+                "bootstrap.servers", BROKERS.bootstrap(), "by", "log", "topic", topic, "longest.lease", "5s")));
+    }
+
+    /** Reads a record, as candidates do from time to time; returns what is wrong. */
+    private static Optional<String> ask(LogRecordStore store) {
+        try {
+            store.read(RecordKey.seat("billing"), Urgency.LOOK, Duration.ofSeconds(1))
+                    .toCompletableFuture()
+                    .get();
+            return Optional.empty();
+        } catch (InterruptedException | ExecutionException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
         }
     }
 
