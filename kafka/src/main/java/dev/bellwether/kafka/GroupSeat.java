@@ -215,7 +215,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                 try {
                     turn();
                 } catch (InterruptException e) {
-                    abandoned = true;
+                    interrupted(e);
                 } catch (KafkaException | IllegalStateException e) {
                     failedOver(e);
                 }
@@ -363,6 +363,14 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
         await(standing.config().retryInterval());
     }
 
+    /** Not by us, who end it otherwise: it goes on, and the candidacy with it. */
+    private void interrupted(InterruptException error) {
+        Thread.interrupted();
+        if (!abandoned) {
+            failedOver(error);
+        }
+    }
+
     /**
      * A client reads its certificates once, when it is made, and others may be on the disk by now. Not more than once a
      * lease, since there may be a thousand of us, and it may be for another reason.
@@ -390,8 +398,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                 message.run();
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            abandoned = true;
+            // as above: it waits no longer
         }
     }
 

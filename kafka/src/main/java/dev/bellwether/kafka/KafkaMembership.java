@@ -275,7 +275,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                     drain();
                     turn();
                 } catch (InterruptException e) {
-                    over = true;
+                    Thread.interrupted(); // not by us, who end it otherwise: it goes on
+                    failedOver(e);
                 } catch (RuntimeException e) { // of the client's, or ours: it may be no more than half done
                     failedOver(e);
                 }
@@ -594,8 +595,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                 message.run();
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            over = true;
+            // not by us, who end it otherwise: it waits no longer
         }
     }
 

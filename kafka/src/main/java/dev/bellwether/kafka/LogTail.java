@@ -284,8 +284,7 @@ final class LogTail implements AutoCloseable {
         try {
             TimeUnit.NANOSECONDS.sleep(pause.toNanos());
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            closed = true;
+            // not by us, who close it otherwise: it reads on
         }
     }
 }

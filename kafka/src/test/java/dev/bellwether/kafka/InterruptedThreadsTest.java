@@ -1,0 +1,125 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.Elections;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.testkit.EventLog;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.Stage;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Somebody who interrupts all threads of a process, as some do to end their own, does not silence ours. */
+@Timeout(120)
+class InterruptedThreadsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String NAME = "interrupted-" + UUID.randomUUID();
+
+    private final AtomicInteger polls = new AtomicInteger();
+    private final AtomicInteger reads = new AtomicInteger();
+
+    private static void interrupt(String name) {
+        var threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals(name))
+                .toList();
+        assertThat(threads).isNotEmpty();
+        threads.forEach(Thread::interrupt);
+    }
+
+    @Test
+    void aReaderReadsOn() {
+        try (var tail = new LogTail(new TopicPartition(NAME, 0), this::consumer, new Follower())) {
+            tail.start();
+            Eventually.eventually("it was interrupted", PATIENCE, () -> polls.get() >= 1);
+            Eventually.eventually("it reads", PATIENCE, () -> reads.get() > 3);
+        }
+    }
+
+    @Test
+    void aCandidateLeadsAgain() {
+        try (var stage = new Stage(new KafkaInfrastructure(SharedBroker.get(), "?topic=" + NAME), "interrupted")) {
+            var events = new EventLog();
+            var candidate = stage.stand(stage.client(), events, settings -> settings.lease(Duration.ofSeconds(6)));
+            var first = candidate.awaitLeads();
+            interrupt("bellwether-kafka-" + first.election());
+            Eventually.eventually("the seat was lost", PATIENCE, () -> !first.isValid());
+            assertThat(candidate.awaitLeads().token()).isGreaterThan(first.token());
+        }
+    }
+
+    @Test
+    void aMemberOfARosterLeadsAgain() throws InterruptedException {
+        try (var elections = Elections.connect(SharedBroker.uri())) {
+            var member = elections.roster(
+                    NAME,
+                    RosterConfig.builder()
+                            .roles(4)
+                            .partitions(2)
+                            .lease(Duration.ofSeconds(6))
+                            .build());
+            assertThat(member.await(4, PATIENCE)).isTrue();
+            interrupt("bellwether-kafka-roster-" + NAME);
+            Eventually.eventually(
+                    "its roles were lost", PATIENCE, () -> member.roles().isEmpty());
+            assertThat(member.await(4, PATIENCE)).isTrue();
+        }
+    }
+
+    // ---------------------------------------------------------------- a reader
+
+    private final class Follower implements LogTail.Follower {
+        @Override
+        public void read(List<ConsumerRecord<byte[], byte[]>> records) {
+            reads.incrementAndGet();
+        }
+
+        @Override
+        public void reached(long offset) {}
+
+        @Override
+        public void beganAgain(long offset) {}
+
+        @Override
+        public void failed(ApiException error) {}
+
+        @Override
+        public Duration patience() {
+            return Duration.ofMillis(10);
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private Consumer<byte[], byte[]> consumer() {
+        return (Consumer<byte[], byte[]>) Proxy.newProxyInstance(
+                Consumer.class.getClassLoader(),
+                new Class<?>[] {Consumer.class},
+                (self, method, arguments) -> switch (method.getName()) {
+                    case "poll" -> poll();
+                    case "position" -> 0L;
+                    case "beginningOffsets" -> Map.of(new TopicPartition(NAME, 0), 0L);
+                    default -> null;
+                });
+    }
+
+    private ConsumerRecords<byte[], byte[]> poll() throws InterruptedException {
+        if (polls.incrementAndGet() == 1) {
+            throw new InterruptException("planted"); // which sets the flag, as the client's own does
+        }
+        TimeUnit.MILLISECONDS.sleep(10);
+        return ConsumerRecords.empty();
+    }
+}
