@@ -95,10 +95,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
         try {
             return Admin.create(properties);
         } catch (KafkaException e) {
-            var why = e.getCause() instanceof KafkaException cause ? cause : e;
-            throw String.valueOf(why.getMessage()).contains("No resolvable bootstrap urls")
-                    ? unavailable("cannot reach " + settings.brokers() + ": " + settings.complaints(), e)
-                    : settings.refused(e);
+            throw settings.refused(e);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
@@ -378,10 +379,16 @@ record Settings(
         }
     }
 
-    /** Returns what to tell if a client cannot be made: it says what is wrong, and not always with which property. */
+    /**
+     * Returns what to tell if a client cannot be made: it says what is wrong, and not always with which property. It
+     * looks up the names of all brokers, too, which may be there the next time.
+     */
     ElectionException refused(KafkaException error) {
         var why = error.getCause() instanceof KafkaException cause ? cause : error;
         var message = String.valueOf(why.getMessage());
+        if (message.contains("No resolvable bootstrap urls")) {
+            return new UnavailableException("cannot reach " + brokers() + ": " + complaints(), error);
+        }
         var property = client.keySet().stream()
                 .filter(name -> !message.contains(name) && namesAClass(name, message))
                 .map(name -> name + ": ")

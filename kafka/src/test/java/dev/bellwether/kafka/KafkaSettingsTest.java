@@ -110,6 +110,15 @@ class KafkaSettingsTest {
         }
     }
 
+    /** Names may be known again, before the next client is made or after. */
+    @Test
+    void brokersWhoseNamesAreNotKnownWhenAProducerIsMadeAreUnavailable() {
+        assertThatThrownBy(() -> Settings.of(Map.of("bootstrap.servers", "no-such-host.invalid:9092"))
+                        .writer("made"))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("no-such-host.invalid:9092");
+    }
+
     @Test
     void aRequestMayTakeAsLongAsKafkaLetsIt() {
         var settings = with("request.timeout.ms", String.valueOf(Integer.MAX_VALUE));
