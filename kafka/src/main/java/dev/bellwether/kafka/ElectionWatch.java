@@ -40,17 +40,18 @@ final class ElectionWatch implements Journal.Reader, Watch {
     }
 
     private void ask() {
-        question.get().whenComplete((view, error) -> loop.execute(() -> {
-            if (closed || told) {
-                return; // what the journal told is newer
-            }
-            if (view != null) {
-                told = true;
-                watcher.accept(view);
-            } else {
-                loop.at(loop.clock().nanos() + AGAIN_NANOS, this::askAgain);
-            }
-        }));
+        question.get()
+                .whenComplete((view, error) -> loop.execute(() -> {
+                    if (closed || told) {
+                        return; // what the journal told is newer
+                    }
+                    if (view != null) {
+                        told = true;
+                        watcher.accept(view);
+                    } else {
+                        loop.at(loop.clock().nanos() + AGAIN_NANOS, this::askAgain);
+                    }
+                }));
     }
 
     private void askAgain() {

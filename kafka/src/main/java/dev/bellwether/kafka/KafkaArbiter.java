@@ -235,8 +235,7 @@ final class KafkaArbiter implements Arbiter, JournalClient {
 
     @Override
     public Watch watch(String election, Consumer<View> watcher, Loop loop) {
-        return new ElectionWatch(
-                reader -> journal.join(election, reader), () -> read(election, loop), watcher, loop);
+        return new ElectionWatch(reader -> journal.join(election, reader), () -> read(election, loop), watcher, loop);
     }
 
     @Override

@@ -99,7 +99,10 @@ final class OwnClaim {
 
     private Entry entry(What what, Duration lease) {
         return entry(what, standing, lease, nonce)
-                .apply(made(token, base, chosen).and("beat", beats).and("since", sinceMillis).and("era", era));
+                .apply(made(token, base, chosen)
+                        .and("beat", beats)
+                        .and("since", sinceMillis)
+                        .and("era", era));
     }
 
     private static Fields.Builder made(long token, long base, long chosen) {

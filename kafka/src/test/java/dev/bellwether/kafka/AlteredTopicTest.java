@@ -63,14 +63,14 @@ class AlteredTopicTest {
         try (var journal = new Journal(
                 PARTITION, this::consumer, error -> new ElectionException("planted", error), Clock.system())) {
             Eventually.eventually(
-                    "it is refused", PATIENCE, () -> journal.reach(0)
-                            .toCompletableFuture()
-                            .isCompletedExceptionally());
+                    "it is refused",
+                    PATIENCE,
+                    () -> journal.reach(0).toCompletableFuture().isCompletedExceptionally());
             deleted = true;
             Eventually.eventually(
-                    "it is read", PATIENCE, () -> !journal.reach(0)
-                            .toCompletableFuture()
-                            .isCompletedExceptionally());
+                    "it is read",
+                    PATIENCE,
+                    () -> !journal.reach(0).toCompletableFuture().isCompletedExceptionally());
             assertThat(journal.reach(0).toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .isNull();
         }

@@ -35,10 +35,9 @@ class KafkaMembershipTest implements GroupObserver {
                 Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
                     throw new UnsupportedOperationException(method.getName());
                 }));
-        var writer = new Writer(
-                MockProducer::new, new TopicPartition("bellwether", 0), Duration.ofSeconds(3), error -> {});
-        var rosters =
-                new KafkaRosters(SETTINGS, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, "bellwether-test");
+        var writer =
+                new Writer(MockProducer::new, new TopicPartition("bellwether", 0), Duration.ofSeconds(3), error -> {});
+        var rosters = new KafkaRosters(SETTINGS, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, "bellwether-test");
         return new KafkaMembership(new RosterStanding("shop", "me", "me-1", config), this, rosters);
     }
 

@@ -96,22 +96,27 @@ class MissingTopicTest {
                         new ByteArraySerializer(),
                         new ByteArraySerializer())) {
             Eventually.eventually("it is usable", PATIENCE, () -> ask(store).isEmpty());
-            var foreign = new Entry(
-                    Entry.What.END, "billing", Fields.with("era", 0).build());
-            others.send(new ProducerRecord<>(topic, foreign.key(), foreign.value())).get();
-            Eventually.eventually("it is refused", PATIENCE, () -> ask(store)
-                    .filter(error -> error.contains("by groups of consumers"))
-                    .isPresent());
+            var foreign =
+                    new Entry(Entry.What.END, "billing", Fields.with("era", 0).build());
+            others.send(new ProducerRecord<>(topic, foreign.key(), foreign.value()))
+                    .get();
+            Eventually.eventually(
+                    "it is refused",
+                    PATIENCE,
+                    () -> ask(store)
+                            .filter(error -> error.contains("by groups of consumers"))
+                            .isPresent());
             admin.deleteTopics(List.of(topic)).all().get();
-            Eventually.eventually("it is usable again", PATIENCE, () -> ask(store).isEmpty());
+            Eventually.eventually(
+                    "it is usable again", PATIENCE, () -> ask(store).isEmpty());
         } finally {
             store.close();
         }
     }
 
     private static LogRecordStore log(String topic) {
-        return LogRecordStore.open(Settings.of(Map.of(
-                "bootstrap.servers", BROKERS.bootstrap(), "by", "log", "topic", topic, "longest.lease", "5s")));
+        return LogRecordStore.open(Settings.of(
+                Map.of("bootstrap.servers", BROKERS.bootstrap(), "by", "log", "topic", topic, "longest.lease", "5s")));
     }
 
     /** Reads a record, as candidates do from time to time; returns what is wrong. */

@@ -115,8 +115,7 @@ class RosterTopicOutageTest {
         var made = DescribeClusterResult.class.getDeclaredConstructors()[0];
         made.setAccessible(true);
         var none = failed(new TimeoutException("planted"));
-        return (DescribeClusterResult)
-                made.newInstance(KafkaFuture.completedFuture(List.of(BROKER)), none, none, none);
+        return (DescribeClusterResult) made.newInstance(KafkaFuture.completedFuture(List.of(BROKER)), none, none, none);
     }
 
     private static <T> KafkaFuture<T> failed(@Nullable Exception error) {
