@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Cause;
 import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
-import dev.bellwether.Cause;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;

@@ -59,7 +59,10 @@ public final class SeatElection implements Election {
 
     @Override
     public Watch watch(Consumer<Optional<Leader>> watcher) {
-        var changes = new Changes(Objects.requireNonNull(watcher, "watcher"), new SerialExecutor(executor, loop, () -> {}), arbiter::watchesInOrder);
+        var changes = new Changes(
+                Objects.requireNonNull(watcher, "watcher"),
+                new SerialExecutor(executor, loop, () -> {}),
+                arbiter::watchesInOrder);
         var watch = arbiter.watch(name, view -> loop.execute(() -> changes.see(view)), loop);
         return () -> {
             changes.closed = true;

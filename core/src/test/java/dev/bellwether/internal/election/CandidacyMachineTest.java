@@ -167,12 +167,13 @@ class CandidacyMachineTest {
     void whatHearsOfARevocationLateHasTheRestOfItsBudget() {
         var interrupted = new ArrayList<String>();
         rig.executor.keeps = true;
-        var candidacy = rig.stand("a", rig.config().standDownBudget(Duration.ofSeconds(4)).listener(event -> {
-            if (Thread.currentThread().isInterrupted()) {
-                interrupted.add(Rig.told(event));
-            }
-            rig.heard.add(Rig.told(event));
-        }));
+        var candidacy = rig.stand(
+                "a", rig.config().standDownBudget(Duration.ofSeconds(4)).listener(event -> {
+                    if (Thread.currentThread().isInterrupted()) {
+                        interrupted.add(Rig.told(event));
+                    }
+                    rig.heard.add(Rig.told(event));
+                }));
         candidacy.standDown();
         rig.pass(Duration.ofSeconds(3));
         rig.executor.letGo();
