@@ -297,6 +297,9 @@ final class JointSeat implements Seat {
             } else {
                 claimNext();
             }
+        } else if (phase == Phase.CLAIMING_NEXT && side == next && isOfAnEarlierClaim(grant)) {
+            next.release(now());
+            claimAgainLater(next);
         } else if (phase == Phase.CLAIMING_NEXT && side == next) {
             next.granted(grant, proof);
             heard(next);
@@ -305,6 +308,11 @@ final class JointSeat implements Seat {
         } else {
             side.release(now());
         }
+    }
+
+    /** Its answer was lost, and it was found later: then its proof is younger than our last release. */
+    private boolean isOfAnEarlierClaim(long ofNext) {
+        return arbiter.next().arbiter().setsTokens() && rules.token(old.token, ofNext) < old.token;
     }
 
     private void grantedBoth(Proof proof) {
