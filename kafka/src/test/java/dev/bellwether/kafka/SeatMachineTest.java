@@ -527,7 +527,7 @@ class SeatMachineTest implements Claimant, Clock, JournalClient, Group, SeatThre
         assertThat(written.getLast().fields().number("era")).isEqualTo(1);
     }
 
-    // ---------------------------------------------------------------- whom it follows
+    // ---------------------------------------------------------------- the leader that it follows
 
     @Test
     void theLeaderThatTookOverFromWorkThatOverranIsToldWhenTheSeatIsWantedAgain() {
