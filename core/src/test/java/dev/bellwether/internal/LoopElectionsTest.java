@@ -497,6 +497,7 @@ class LoopElectionsTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway")
     void whoWatchesWithNothingIsToldSo() {
         try (var elections = Elections.connect(uri)) {
             var election = elections.election("a");

@@ -117,8 +117,12 @@ final class SeatSide {
         gaveBackNanos = nowNanos;
         givingBack++;
         post(() -> {
+            var releasedNanos = loop.clock().nanos(); // perhaps much later, if that loop is busy
             seat.release();
-            joint.execute(() -> givingBack--);
+            joint.execute(() -> {
+                gaveBackNanos = releasedNanos;
+                givingBack--;
+            });
         });
     }
 
