@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -476,7 +477,13 @@ final class LeaderTopic {
         return error.getCause() == null ? error : error.getCause();
     }
 
-    private static <T> T await(KafkaFuture<T> future, Duration patience)
+    static <T> T await(KafkaFuture<T> future, Duration patience)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        return await(future.toCompletionStage().toCompletableFuture(), patience);
+    }
+
+    /** That the client waited in vain says the same as that we did. */
+    static <T> T await(CompletableFuture<T> future, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
         try {
             return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);

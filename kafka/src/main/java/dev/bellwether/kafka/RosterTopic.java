@@ -27,7 +27,6 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
@@ -132,7 +131,7 @@ final class RosterTopic {
             Settings settings, AdminConnection admin, String name, Duration patience)
             throws TimeoutException, InterruptedException {
         try {
-            return Optional.ofNullable(await(
+            return Optional.ofNullable(LeaderTopic.await(
                             admin.ask(client ->
                                     client.describeTopics(List.of(name)).allTopicNames()),
                             patience)
@@ -307,7 +306,7 @@ final class RosterTopic {
     private static boolean isBare(AdminConnection admin, String name, Duration patience)
             throws TimeoutException, InterruptedException {
         try {
-            return await(bare(admin, name).toCompletableFuture(), patience);
+            return LeaderTopic.await(bare(admin, name).toCompletableFuture(), patience);
         } catch (ExecutionException e) {
             return false; // it is gone again, or we may not ask: then it is as it is
         }
@@ -340,9 +339,9 @@ final class RosterTopic {
                     + " is false: have it created by\n  " + command);
         }
         try {
-            var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+            var brokers = LeaderTopic.await(admin.ask(client -> client.describeCluster().nodes()), patience)
                     .size();
-            await(
+            LeaderTopic.await(
                     admin.ask(client -> client.createTopics(List.of(newTopic(name, config, brokers)))
                             .all()),
                     patience);
@@ -364,13 +363,13 @@ final class RosterTopic {
     /** Returns what an operator should fix in a roster's topic. */
     static List<Finding> findings(AdminConnection admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
-        var brokers = await(admin.ask(client -> client.describeCluster().nodes()), patience)
+        var brokers = LeaderTopic.await(admin.ask(client -> client.describeCluster().nodes()), patience)
                 .size();
         var described =
-                await(admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames()), patience);
+                LeaderTopic.await(admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames()), patience);
         var replicas = Replication.of(Objects.requireNonNull(described.get(name)));
         var resource = resource(name);
-        var config = Objects.requireNonNull(await(
+        var config = Objects.requireNonNull(LeaderTopic.await(
                         admin.ask(client ->
                                 client.describeConfigs(List.of(resource)).all()),
                         patience)
@@ -399,7 +398,7 @@ final class RosterTopic {
             throws TimeoutException, InterruptedException {
         var resource = resource(name);
         try {
-            var present = Objects.requireNonNull(await(
+            var present = Objects.requireNonNull(LeaderTopic.await(
                             admin.ask(client ->
                                     client.describeConfigs(List.of(resource)).all()),
                             patience)
@@ -423,24 +422,6 @@ final class RosterTopic {
             }
         } catch (ExecutionException e) {
             // without the right to ask, only the operator can know; or the broker does not know yet that it was created
-        }
-    }
-
-    private static <T> T await(KafkaFuture<T> future, Duration patience)
-            throws ExecutionException, TimeoutException, InterruptedException {
-        return await(future.toCompletionStage().toCompletableFuture(), patience);
-    }
-
-    /** That the client waited in vain says the same as that we did. */
-    private static <T> T await(CompletableFuture<T> future, Duration patience)
-            throws ExecutionException, TimeoutException, InterruptedException {
-        try {
-            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof org.apache.kafka.common.errors.TimeoutException late) {
-                throw (TimeoutException) new TimeoutException(late.getMessage()).initCause(late);
-            }
-            throw e;
         }
     }
 }

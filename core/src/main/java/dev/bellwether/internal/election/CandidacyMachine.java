@@ -424,7 +424,7 @@ public final class CandidacyMachine {
         var later = validity(proof);
         var isLater = later.deadlineNanos() - term.last().deadlineNanos() > 0;
         if (isLater && later.holdsAt(now) && !term.extend(later)) {
-            expired(now); // somebody saw it over, just now
+            expired(now); // somebody saw it over meanwhile
         }
     }
 

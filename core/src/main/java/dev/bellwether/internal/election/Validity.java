@@ -73,7 +73,7 @@ record Validity(
         return Math.abs(wall - monotonic) > slackMillis;
     }
 
-    /** Returns whether its deadline is still far: if it is over nevertheless, the wall clock was set, if only for a while. */
+    /** Returns whether its deadline is still far: if it is over nevertheless, the wall clock was set for a while. */
     boolean isLongBefore(Moment now) {
         return deadlineNanos - now.nanos() > slackMillis * NANOS_PER_MILLI;
     }

@@ -51,7 +51,7 @@ class LocalMandateTest {
                 0.01);
     }
 
-    /** Whoever reads it is held up before, once. */
+    /** A reader is held up before it, once. */
     private static final class HoldUp implements Clock {
         private long seconds = 1;
         private Runnable nextReader = () -> {};

@@ -31,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -233,6 +234,15 @@ class LeadingTest {
     /** As where the jar was replaced under a running application, and a class is not found any more. */
     @Test
     void anErrorOfABeanThatStopsLeavesNoOtherRunningBesideTheSuccessor() {
+        leavesNoOtherRunning((bean, fails) -> bean.onStop = fails);
+    }
+
+    @Test
+    void aBeanThatFailsToSayWhetherItRunsLeavesNoOtherRunningBesideTheSuccessor() {
+        leavesNoOtherRunning((bean, fails) -> bean.onAsked = fails);
+    }
+
+    private void leavesNoOtherRunning(BiConsumer<Part, Runnable> plant) {
         var uri = "memory:" + UUID.randomUUID();
         try (var others = Elections.connect(uri)) {
             standingDownAtLeisure(uri).withUserConfiguration(Failing.class).run(context -> {
@@ -240,15 +250,15 @@ class LeadingTest {
                 var second = context.getBean("second", Part.class);
                 Eventually.eventually("both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
                 var fails = new AtomicBoolean(true);
-                second.onStop = () -> {
+                plant.accept(second, () -> {
                     if (fails.get()) {
                         throw new NoClassDefFoundError("planted");
                     }
-                };
+                });
                 try (var successor = others.stand("billing")) {
                     context.getBean(Candidacies.class).of("billing").standDown();
                     assertThat(successor.await(Duration.ofMillis(300)))
-                            .as("one of them runs")
+                            .as("one of them may run")
                             .isEmpty();
                     fails.set(false);
                     assertThat(successor.await(Contexts.PATIENCE)).isPresent();
@@ -319,33 +329,6 @@ class LeadingTest {
                                     .token())
                             .isEqualTo(1);
                 });
-    }
-
-    @Test
-    void aBeanThatFailsToSayWhetherItRunsLeavesNoOtherRunningBesideTheSuccessor() {
-        var uri = "memory:" + UUID.randomUUID();
-        try (var others = Elections.connect(uri)) {
-            standingDownAtLeisure(uri).withUserConfiguration(Failing.class).run(context -> {
-                var first = context.getBean("first", Part.class);
-                var second = context.getBean("second", Part.class);
-                Eventually.eventually("both run", Contexts.PATIENCE, () -> first.isRunning() && second.isRunning());
-                var fails = new AtomicBoolean(true);
-                second.onAsked = () -> {
-                    if (fails.get()) {
-                        throw new NoClassDefFoundError("planted");
-                    }
-                };
-                try (var successor = others.stand("billing")) {
-                    context.getBean(Candidacies.class).of("billing").standDown();
-                    assertThat(successor.await(Duration.ofMillis(300)))
-                            .as("one of them may run")
-                            .isEmpty();
-                    fails.set(false);
-                    assertThat(successor.await(Contexts.PATIENCE)).isPresent();
-                    assertThat(List.of(first.isRunning(), second.isRunning())).containsOnly(false);
-                }
-            });
-        }
     }
 
     @Test
