@@ -339,7 +339,8 @@ final class RosterTopic {
                     + " is false: have it created by\n  " + command);
         }
         try {
-            var brokers = LeaderTopic.await(admin.ask(client -> client.describeCluster().nodes()), patience)
+            var brokers = LeaderTopic.await(
+                            admin.ask(client -> client.describeCluster().nodes()), patience)
                     .size();
             LeaderTopic.await(
                     admin.ask(client -> client.createTopics(List.of(newTopic(name, config, brokers)))
@@ -363,10 +364,11 @@ final class RosterTopic {
     /** Returns what an operator should fix in a roster's topic. */
     static List<Finding> findings(AdminConnection admin, String name, Duration patience)
             throws ExecutionException, TimeoutException, InterruptedException {
-        var brokers = LeaderTopic.await(admin.ask(client -> client.describeCluster().nodes()), patience)
+        var brokers = LeaderTopic.await(
+                        admin.ask(client -> client.describeCluster().nodes()), patience)
                 .size();
-        var described =
-                LeaderTopic.await(admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames()), patience);
+        var described = LeaderTopic.await(
+                admin.ask(client -> client.describeTopics(List.of(name)).allTopicNames()), patience);
         var replicas = Replication.of(Objects.requireNonNull(described.get(name)));
         var resource = resource(name);
         var config = Objects.requireNonNull(LeaderTopic.await(
