@@ -1,13 +1,8 @@
 package dev.bellwether.testkit.servers;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -17,16 +12,17 @@ import java.util.stream.IntStream;
 
 /**
  * Ports for servers that must be told theirs beforehand. Below those that the system gives to outgoing connections
- * (32768 and up on Linux), one of which may otherwise sit on a server's port while the server is down for a moment. A
- * file is locked for each until the process ends, since another that tests beside it may look for one at that moment.
+ * (32768 and up on Linux), one of which may otherwise sit on a server's port while the server is down for a moment. For
+ * each, another port is taken until the process ends, since one that tests beside it may look for one at that moment.
  */
 public final class Ports {
     private static final int FIRST = 10_000;
-    private static final int END = 32_000;
-    private static final Path LOCKS =
-            Path.of(System.getProperty("java.io.tmpdir"), "bellwether-ports-" + System.getProperty("user.name"));
-    /** Who is not referred to is closed, sooner or later. */
-    private static final Set<FileChannel> LOCKED = ConcurrentHashMap.newKeySet();
+    private static final int END = 21_000;
+    /** So far above a port is the one that is taken for it. */
+    private static final int GUARD = END - FIRST;
+
+    /** What is not referred to is closed, sooner or later. */
+    private static final Set<ServerSocket> GUARDS = ConcurrentHashMap.newKeySet();
 
     private static final Set<Integer> GIVEN = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
@@ -36,7 +32,7 @@ public final class Ports {
     public static int free() {
         while (GIVEN.size() < (END - FIRST) / 2) {
             var port = ThreadLocalRandom.current().nextInt(FIRST, END);
-            if (GIVEN.add(port) && isLocked(lockOf(port)) && isFree(port)) {
+            if (GIVEN.add(port) && isGuarded(port) && isFree(port)) {
                 return port;
             }
         }
@@ -48,23 +44,12 @@ public final class Ports {
         return IntStream.range(0, count).mapToObj(i -> free()).toList();
     }
 
-    static Path lockOf(int port) {
-        return LOCKS.resolve(String.valueOf(port));
-    }
-
-    /** Locks it, until this process ends. Returns whether it did: not if another has. */
-    static boolean isLocked(Path file) {
+    /** Takes it for this process, until that ends. Returns whether it did: not if another has. */
+    static boolean isGuarded(int port) {
         try {
-            Files.createDirectories(LOCKS);
-            var channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            if (channel.tryLock() == null) {
-                channel.close();
-                return false;
-            }
-            LOCKED.add(channel);
-            return true;
+            return GUARDS.add(new ServerSocket(port + GUARD, 1, InetAddress.getLoopbackAddress()));
         } catch (IOException e) {
-            throw new UncheckedIOException("ports cannot be locked in " + LOCKS, e);
+            return false;
         }
     }
 
