@@ -376,8 +376,8 @@ final class MovingWorld {
     }
 
     /** The loop of one instance. */
-    private final class InstanceLoop implements Loop {
-        private final Instance instance;
+    private class InstanceLoop implements Loop {
+        final Instance instance;
 
         private InstanceLoop(Instance instance) {
             this.instance = instance;
@@ -408,23 +408,12 @@ final class MovingWorld {
     }
 
     /** A loop whose turns take a while at times, so that the next ones come later. */
-    private final class BusyLoop implements Loop {
-        private final Instance instance;
+    private final class BusyLoop extends InstanceLoop {
         private final ArrayDeque<Runnable> inbox = new ArrayDeque<>();
         private long freeNanos = rig.loop.clock().nanos();
 
         private BusyLoop(Instance instance) {
-            this.instance = instance;
-        }
-
-        @Override
-        public Clock clock() {
-            return rig.loop.clock();
-        }
-
-        @Override
-        public RandomGenerator random() {
-            return rig.loop.random();
+            super(instance);
         }
 
         @Override
@@ -465,9 +454,6 @@ final class MovingWorld {
                 timer.cancel();
             };
         }
-
-        @Override
-        public void close() {}
     }
 
     /** The way of one instance to one store: late, and cut at times. */

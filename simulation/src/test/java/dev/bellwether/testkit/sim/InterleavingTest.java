@@ -21,9 +21,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What threads share without the loop, under all interleavings that Lincheck tries; and that it finds mistakes so. */
 @Tag("specification")
 class InterleavingTest {
-    private static final String FORGOTTEN =
-            "validity.compareAndSet(v, null); // if it fails, it was extended while we were held up: look again";
-
     @TempDir
     private Path directory;
 
@@ -49,8 +46,8 @@ class InterleavingTest {
                         new PlantedFaultsTest.Plant(
                                 "over for who was held up, and valid again after that",
                                 "internal/election/LocalMandate.java",
-                                FORGOTTEN,
-                                "return false;")),
+                                "validity.compareAndSet(v, null); // if",
+                                "return false; // if")),
                 Arguments.of(
                         Part.LIMITER,
                         new PlantedFaultsTest.Plant(

@@ -169,8 +169,8 @@ class PlantedFaultsTest {
                 new Plant(
                         "a mandate that was seen over valid again once the wall clock is back",
                         "internal/election/LocalMandate.java",
-                        "validity.compareAndSet(v, null); // if it fails, it was extended while we were held up: look again",
-                        "return false;"),
+                        "validity.compareAndSet(v, null); // if",
+                        "return false; // if"),
                 new Plant(
                         "the stand-down budget not taken off the deadline",
                         "internal/election/Validity.java",
