@@ -66,9 +66,9 @@ public final class LocalMandate implements Mandate {
             if (v == null) {
                 return Duration.ZERO;
             }
-            var left = v.remainingNanos(clock.now());
-            if (left > 0) {
-                return Duration.ofNanos(left);
+            var now = clock.now();
+            if (v.holdsAt(now)) {
+                return Duration.ofNanos(v.remainingNanos(now));
             } else if (!v.holds(clock)) { // else we were held up between the two clocks
                 validity.compareAndSet(v, null);
             }

@@ -57,11 +57,8 @@ record Validity(
         return holds(now.nanos(), now.wallMillis());
     }
 
-    /** Returns how long it holds from now on by either clock; zero or less if it does not. */
+    /** Returns how long it holds from now on by either clock, if it {@linkplain #holdsAt holds} now. */
     long remainingNanos(Moment now) {
-        if (!holdsAt(now)) {
-            return 0;
-        }
         return Math.min(
                 deadlineNanos - now.nanos(), TimeUnit.MILLISECONDS.toNanos(wallDeadlineMillis - now.wallMillis()));
     }

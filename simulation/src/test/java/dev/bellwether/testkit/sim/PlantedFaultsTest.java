@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -22,6 +23,7 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -32,6 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Tag("full") // it tests the simulation, for minutes: ./check seeds
 @Tag("seeds")
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // of loops that never end
 class PlantedFaultsTest {
     static final Path CORE = Path.of(System.getProperty("bellwether.core.sources", "../core/src/main/java"));
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);

@@ -8,9 +8,11 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -18,6 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Shows that the simulator of rosters finds faults, as {@link PlantedFaultsTest} does for elections. */
 @Tag("full") // it tests the simulation, for minutes: ./check seeds
 @Tag("seeds")
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // of loops that never end
 class PlantedRosterFaultsTest {
     private static final long SEEDS = Long.getLong(Simulation.SEEDS, 10_000);
     private static final List<String> TABLE = new ArrayList<>();
