@@ -90,9 +90,11 @@ class MemoryRosterTest {
     @ParameterizedTest
     @EnumSource(RosterMode.class)
     void rolesAreSharedAndReturnWhenAMemberLeaves(RosterMode mode) throws InterruptedException {
+        // where a mandate that runs out is not what moves a role, it is one that a busy machine does not cost
+        var config = config().mode(mode).lease(mode == RosterMode.OVERLAPPING ? LEASE : LEASE.multipliedBy(4));
         var causes = new CopyOnWriteArrayList<Cause>();
         var ends = new AtomicInteger();
-        var first = join(config().mode(mode).listener(event -> {
+        var first = join(config.listener(event -> {
             if (event instanceof RosterEvent.Revoked revoked) {
                 causes.add(revoked.cause());
                 ends.incrementAndGet();
@@ -101,7 +103,7 @@ class MemoryRosterTest {
             }
         }));
         assertThat(first.await(ROLES, Duration.ofSeconds(30))).isTrue();
-        var second = join(config().mode(mode));
+        var second = join(config.listener(event -> {}));
         await(
                 "half of the partitions each",
                 () -> distinctPartitions(second) == PARTITIONS / 2 && distinctPartitions(first) == PARTITIONS / 2);
