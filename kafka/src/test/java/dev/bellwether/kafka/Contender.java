@@ -3,6 +3,8 @@ package dev.bellwether.kafka;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.Mandate;
+import dev.bellwether.NotLeaderException;
 import dev.bellwether.testkit.Eventually;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -30,6 +32,7 @@ final class Contender {
     private final Map<String, Object> properties;
     private final String topic;
     private final AtomicReference<@Nullable Producer<String, String>> producer = new AtomicReference<>();
+    private volatile boolean closed;
 
     private Contender(Candidacy candidacy, Map<String, Object> properties, String topic) {
         this.candidacy = candidacy;
@@ -38,20 +41,24 @@ final class Contender {
     }
 
     /** Takes the brokers, the election, the candidate's id, the lease in milliseconds and a topic to write to. */
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         var properties = Map.<String, Object>of("bootstrap.servers", args[0]);
+        Contender contender;
+        Thread watch;
         try (var elections = connect(properties)) {
             var config = CandidacyConfig.builder()
                     .candidate(args[2])
                     .lease(Duration.ofMillis(Long.parseLong(args[3])))
                     .listener(event -> say("event " + event.getClass().getSimpleName()))
                     .build();
-            var contender = new Contender(elections.stand(args[1], config), properties, args[4]);
-            var watch = new Thread(contender::watch, "watch");
+            contender = new Contender(elections.stand(args[1], config), properties, args[4]);
+            watch = new Thread(contender::watch, "watch");
             watch.setDaemon(true);
             watch.start();
             contender.obey();
         }
+        contender.closed = true;
+        watch.join(); // when it has told of the end
         System.exit(0);
     }
 
@@ -77,7 +84,7 @@ final class Contender {
         var leads = false;
         var first = 0L;
         var last = 0L;
-        while (true) {
+        while (leads || !closed) {
             var before = System.nanoTime();
             var now = candidacy.isLeader();
             var after = System.nanoTime();
@@ -125,12 +132,25 @@ final class Contender {
     }
 
     private void begin() {
-        var mandate = candidacy.mandate().orElseThrow();
-        var made = KafkaElections.fencedProducer(mandate, properties, new StringSerializer(), new StringSerializer());
-        producer.set(made);
+        var mandate = Eventually.eventually(
+                "it makes a producer while it leads",
+                Duration.ofMinutes(1),
+                () -> candidacy.mandate().filter(this::makesProducer));
+        var made = Objects.requireNonNull(producer.get());
         made.beginTransaction();
         var sent = made.send(new ProducerRecord<>(topic, candidacy.candidate(), Long.toString(mandate.token())));
         made.flush();
         say(sent.isDone() ? "begun" : "not sent");
+    }
+
+    /** Makes a producer of this mandate; not if that ends meanwhile, as it may on a busy machine. */
+    private boolean makesProducer(Mandate mandate) {
+        try {
+            producer.set(
+                    KafkaElections.fencedProducer(mandate, properties, new StringSerializer(), new StringSerializer()));
+            return true;
+        } catch (NotLeaderException e) {
+            return false;
+        }
     }
 }

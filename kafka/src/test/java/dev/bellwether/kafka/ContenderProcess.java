@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /** A {@link Contender} in a process of its own, to be killed, stopped and continued. */
 final class ContenderProcess implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     /** Instants between which it led. */
     record Reign(String who, long first, long last) {}
@@ -43,6 +43,25 @@ final class ContenderProcess implements AutoCloseable {
                     ? Optional.empty()
                     : Optional.of(Long.parseLong(leads.get(times - 1).split(" ", -1)[1]));
         });
+    }
+
+    /** Waits until it leads, after it has led so many times and no longer did. */
+    void awaitLeadsAfter(int reigns) {
+        Eventually.eventually(
+                id + " leads after " + reigns + " reigns, having said " + child,
+                PATIENCE,
+                () -> reigns().size() >= reigns && isLeading());
+    }
+
+    /** Returns whether it has said that it leads, and not yet until when. */
+    boolean isLeading() {
+        return timesLed() > reigns().size();
+    }
+
+    /** Returns how often it has begun to lead. */
+    int timesLed() {
+        return (int)
+                child.said().stream().filter(line -> line.startsWith("leads ")).count();
     }
 
     /** Returns when it began to lead for the n-th time. */
