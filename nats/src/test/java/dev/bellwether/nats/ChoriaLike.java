@@ -17,11 +17,14 @@ final class ChoriaLike implements AutoCloseable {
     private final KeyValue bucket;
     private final String election;
     private final String name;
+    private final Duration ttl;
     private final Duration interval;
     private final Duration splay;
     private final Thread thread;
     private volatile boolean stopped;
     private volatile boolean leader;
+    private volatile boolean late;
+    private volatile long writtenNanos = System.nanoTime(); // no later than the server has it
     private long revision;
     private boolean won;
 
@@ -29,6 +32,7 @@ final class ChoriaLike implements AutoCloseable {
         this.bucket = bucket;
         this.election = election;
         this.name = name;
+        this.ttl = ttl;
         interval = ttl.multipliedBy(3).dividedBy(4);
         this.splay = splay;
         thread = new Thread(this::run, "choria-" + name);
@@ -38,6 +42,17 @@ final class ChoriaLike implements AutoCloseable {
 
     boolean isLeader() {
         return leader;
+    }
+
+    /**
+     * Returns whether it ever came so late, as on a busy machine, that the server has rightly forgotten its last word.
+     */
+    boolean hasBeenLate() {
+        return late || (leader && isLate());
+    }
+
+    private boolean isLate() {
+        return System.nanoTime() - writtenNanos > ttl.toNanos();
     }
 
     private void run() {
@@ -57,18 +72,22 @@ final class ChoriaLike implements AutoCloseable {
     }
 
     private void campaign() throws InterruptedException {
+        var began = System.nanoTime();
         try {
             if (!won) {
                 revision = bucket.create(election, name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                writtenNanos = began;
                 won = true;
                 return;
             }
             revision = bucket.update(election, name, revision);
+            writtenNanos = began;
             if (!leader) {
                 Thread.sleep(GRACE.toMillis());
                 leader = true;
             }
         } catch (IOException | JetStreamApiException | RuntimeException e) {
+            late = late || (leader && isLate());
             won = false;
             leader = false;
         }

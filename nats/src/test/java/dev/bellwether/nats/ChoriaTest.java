@@ -12,10 +12,13 @@ import dev.bellwether.spi.Durations;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.nats.NatsServer;
+import io.nats.client.JetStreamApiException;
 import io.nats.client.KeyValue;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -32,6 +35,7 @@ class ChoriaTest {
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(2));
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String QUERY = "choria=true&bucket=choria&ttl=PT4S";
+    private static final int MOST_TURNS = 7;
     private static final AtomicLong SERIAL = new AtomicLong();
 
     @SuppressWarnings("NullAway.Init")
@@ -112,23 +116,29 @@ class ChoriaTest {
                 var ours = elections.stand(election, CONFIG);
                 var auditor = new Auditor(theirs::isLeader, ours, both)) {
             assertThat(auditor.thread.isAlive()).isTrue();
-            var turns = 0;
             var oursLed = 0;
-            var until = System.nanoTime() + Duration.ofSeconds(45).toNanos();
-            while (System.nanoTime() - until < 0 && (turns < 4 || oursLed == 0 || oursLed == turns)) {
+            for (var turns = 0; turns < 4 || (turns < MOST_TURNS && (oursLed == 0 || oursLed == turns)); turns++) {
                 Eventually.eventually("somebody leads", PATIENCE, () -> theirs.isLeader() || ours.isLeader());
                 oursLed += ours.isLeader() ? 1 : 0;
-                turns++;
-                bucket.delete(election); // as choria election evict does
+                evict();
                 Eventually.eventually("it is heard", PATIENCE, () -> !theirs.isLeader() && !ours.isLeader());
             }
-            assertThat(turns).isGreaterThanOrEqualTo(3);
         }
         assertThat(both).as(Never.mark("both led at once")).isFalse();
     }
 
     @Test
     void aLeaderOfChoriasIsFollowedByItsNameAndSucceededWhenItStops() throws Exception {
+        var tries = 1;
+        while (!isFollowedAndSucceeded(election + '-' + tries)) {
+            assertThat(++tries)
+                    .as("tries, in each of which theirs came too late")
+                    .isLessThan(6);
+        }
+    }
+
+    /** Returns whether it has shown that; not if a busy machine had theirs come too late. */
+    private boolean isFollowedAndSucceeded(String election) throws Exception {
         try (var theirs = new ChoriaLike(bucket, election, "theirs", TTL, Duration.ZERO)) {
             Eventually.eventually("it leads", PATIENCE, theirs::isLeader);
             try (var ours = elections.stand(election, CONFIG)) {
@@ -136,12 +146,17 @@ class ChoriaTest {
                         "ours follows",
                         PATIENCE,
                         () -> ours.status().following().filter("theirs"::equals).isPresent());
-                Eventually.throughout("and goes on following", TTL.multipliedBy(2), () -> !ours.isLeader());
+                Eventually.throughout(
+                        "and goes on following", TTL.multipliedBy(2), () -> !ours.isLeader() || theirs.hasBeenLate());
                 assertThat(elections.list()).contains(election);
-                assertThat(elections.election(election).leader().orElseThrow().candidate())
-                        .isEqualTo("theirs");
+                var leader = elections.election(election).leader();
+                if (theirs.hasBeenLate()) {
+                    return false;
+                }
+                assertThat(leader.orElseThrow().candidate()).isEqualTo("theirs");
                 theirs.stop();
                 assertThat(ours.await(PATIENCE)).isPresent();
+                return true;
             }
         }
     }
@@ -191,6 +206,20 @@ class ChoriaTest {
         }
     }
 
+    /** As choria election evict does; again if a busy server does not answer in time. */
+    private void evict() {
+        Eventually.eventually("it is evicted", PATIENCE, () -> {
+            try {
+                bucket.delete(election);
+                return true;
+            } catch (JetStreamApiException e) {
+                throw new IllegalStateException(e);
+            } catch (IOException e) {
+                return false;
+            }
+        });
+    }
+
     /** Looks all the time whether both lead. */
     static final class Auditor implements AutoCloseable {
         private final Thread thread;
@@ -202,7 +231,7 @@ class ChoriaTest {
                     if (ours.isLeader() && theirs.getAsBoolean() && ours.isLeader()) {
                         both.set(true);
                     }
-                    Thread.onSpinWait();
+                    LockSupport.parkNanos(200_000); // it leaves the machine to those at whom it looks
                 }
             });
             thread.setDaemon(true);
