@@ -47,12 +47,18 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** The last resort, in a process that may be halted. */
 @Execution(ExecutionMode.CONCURRENT) // they wait, each for a process of its own
 class HaltOnOverrunTest {
+    private static final String TIMES = "bellwether.test.times";
+    /** All that takes time here takes so many times as long. */
+    private static final int LONGER = Integer.getInteger(TIMES, 1);
+
     /** Of a roster; a mandate of TIMED is half as long, one of OVERLAPPING more than twice. */
-    private static final Duration LEASE = Duration.ofSeconds(6);
+    private static final Duration LEASE = Duration.ofSeconds(6).multipliedBy(LONGER);
 
-    private static final Duration OF_A_LOCK = Duration.ofSeconds(2);
+    private static final Duration OF_A_CANDIDATE = Duration.ofSeconds(3).multipliedBy(LONGER);
+    private static final Duration OF_A_LOCK = Duration.ofSeconds(2).multipliedBy(LONGER);
+    private static final Duration WORK = Duration.ofSeconds(45).multipliedBy(LONGER);
 
-    private static final int MOST_TRIES = 3;
+    private static final int MOST_TIMES = 4;
     private static final Duration HANGS = Duration.ofMinutes(2);
 
     @Test
@@ -106,26 +112,26 @@ class HaltOnOverrunTest {
     @Test
     @Timeout(180)
     void aLockThatIsOnlyKeptFreeHaltsNothingThoughTheLoopIsLate() throws Exception {
-        var ended = ended(Keeper.class);
+        var ended = ended(1, Keeper.class);
         assertThat(ended.exit).as(ended.output).isZero();
         assertThat(ended.output).contains("lives");
     }
 
     /**
      * Runs this until it has been halted at work, and returns what it said. On a machine on which it does not run for
-     * seconds it may be halted before it works: then it begins again.
+     * seconds it may be halted before it works: then it begins again, with leases twice as long.
      */
     private static String haltedAfter(Class<?> deaf, String... arguments) throws Exception {
-        var output = haltedOnce(deaf, arguments);
-        for (var tries = 1; !output.contains("working") && tries < MOST_TRIES; tries++) {
-            output = haltedOnce(deaf, arguments);
+        var output = haltedOnce(1, deaf, arguments);
+        for (var times = 2; !output.contains("working") && times <= MOST_TIMES; times *= 2) {
+            output = haltedOnce(times, deaf, arguments);
         }
         assertThat(output).contains("working");
         return output;
     }
 
-    private static String haltedOnce(Class<?> deaf, String... arguments) throws Exception {
-        var ended = ended(deaf, arguments);
+    private static String haltedOnce(int times, Class<?> deaf, String... arguments) throws Exception {
+        var ended = ended(times, deaf, arguments);
         assertThat(ended.exit).as(ended.output).isEqualTo(86);
         assertThat(ended.output).doesNotContain("survived");
         return ended.output;
@@ -133,13 +139,14 @@ class HaltOnOverrunTest {
 
     private record Ended(int exit, String output) {}
 
-    private static Ended ended(Class<?> program, String... arguments) throws Exception {
+    private static Ended ended(int times, Class<?> program, String... arguments) throws Exception {
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path")
                 + File.pathSeparator
                 + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
-        var command = new ArrayList<>(
-                List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, program.getName()));
+        var longer = "-D" + TIMES + '=' + times;
+        var command = new ArrayList<>(List.of(
+                java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", longer, "-cp", classPath, program.getName()));
         command.addAll(List.of(arguments));
         var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
@@ -163,7 +170,7 @@ class HaltOnOverrunTest {
     private static void workOn(CountDownLatch working) {
         System.out.println("working");
         working.countDown();
-        var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(45);
+        var until = System.nanoTime() + WORK.toNanos();
         while (System.nanoTime() - until < 0) {
             var unused = Thread.interrupted(); // and goes on
             LockSupport.parkNanos(1_000_000);
@@ -279,7 +286,7 @@ class HaltOnOverrunTest {
             var candidacy = elections.stand(
                     "billing",
                     CandidacyConfig.builder()
-                            .lease(Duration.ofSeconds(3))
+                            .lease(OF_A_CANDIDATE)
                             .haltOnOverrun(true)
                             .build());
             var working = new CountDownLatch(1);
