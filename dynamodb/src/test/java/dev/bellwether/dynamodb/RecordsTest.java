@@ -34,9 +34,12 @@ import software.amazon.awssdk.retries.api.RetryStrategy;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 
 /** What the store does with records, one by one. */
-@Timeout(120)
+@Timeout(300)
 class RecordsTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** What is displayed for so long is there until its test is over. */
+    private static final Duration KEPT = Duration.ofHours(1);
+
     private static final String TABLE = "records";
 
     @SuppressWarnings("NullAway.Init")
@@ -266,7 +269,7 @@ class RecordsTest {
                         .as(name)
                         .isEqualTo(Found.NOTHING);
                 var standby = RecordKey.standby(name, Integer.MIN_VALUE, "ann");
-                now(store.put(standby, "ann", PATIENCE, PATIENCE));
+                now(store.put(standby, "ann", KEPT, PATIENCE));
                 assertThat(now(store.list(List.of(name), RecordKey.OF_STANDBY, PATIENCE))
                                 .keys())
                         .as(name)
@@ -290,7 +293,7 @@ class RecordsTest {
         try (var store = open("&prefix=pages")) {
             var text = "x".repeat(300_000); // a page is a megabyte
             for (var i : IntStream.range(0, 8).toArray()) {
-                now(store.put(RecordKey.standby("many", i, "ann"), text, PATIENCE, PATIENCE));
+                now(store.put(RecordKey.standby("many", i, "ann"), text, KEPT, PATIENCE));
             }
             var listed = now(store.list(List.of("many"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.isWhole()).isTrue();
@@ -302,12 +305,13 @@ class RecordsTest {
     void whatIsDisplayedIsNotListedWhenItsTimeIsOver() {
         try (var store = open("&prefix=displayed")) {
             var standby = RecordKey.standby("billing", -3, "ann");
-            now(store.put(standby, "ann", Duration.ofSeconds(3), PATIENCE));
-            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", PATIENCE, PATIENCE));
+            now(store.put(standby, "ann", KEPT, PATIENCE));
+            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", KEPT, PATIENCE));
             var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.keys()).containsExactly(standby);
             assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
             assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
+            now(store.put(standby, "ann", Duration.ofSeconds(3), PATIENCE));
             Eventually.eventually(
                     "it is gone",
                     PATIENCE,
