@@ -56,6 +56,7 @@ final class ConsulInfrastructure implements Infrastructure {
     public void restartServer() {
         servers.member(0).kill();
         servers.member(0).start();
+        servers.member(0).awaitReady(); // it listens before it has chosen itself
     }
 
     @Override
