@@ -9,18 +9,29 @@ import javax.sql.DataSource;
 
 /** Lends the connection that listens by another way than those for statements. */
 final class SplitDataSource implements DataSource {
-    private final String statements;
+    private final Opening statements;
     private final String listening;
 
+    /** Gives one connection. */
+    private interface Opening {
+        Connection open() throws SQLException;
+    }
+
     SplitDataSource(String statements, String listening) {
-        this.statements = statements;
+        this.statements = () -> DriverManager.getConnection(statements);
+        this.listening = listening;
+    }
+
+    SplitDataSource(DataSource statements, String listening) {
+        this.statements = statements::getConnection;
         this.listening = listening;
     }
 
     @Override
     public Connection getConnection() throws SQLException {
-        return DriverManager.getConnection(
-                Thread.currentThread().getName().startsWith("bellwether-sql-listen") ? listening : statements);
+        return Thread.currentThread().getName().startsWith("bellwether-sql-listen")
+                ? DriverManager.getConnection(listening)
+                : statements.open();
     }
 
     @Override

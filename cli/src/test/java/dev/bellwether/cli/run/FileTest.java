@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class FileTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final String uri = "memory:" + UUID.randomUUID();
     private final Map<String, String> environment = Map.of("BELLWETHER_ON", uri, "TERM", "xterm");
@@ -228,7 +228,8 @@ class FileTest {
     void aSignalRemovesTheFileHandsOverAndIsTheExitCode(String signal, int code) throws Exception {
         var file = folder.resolve("leader");
         var command = Commands.interruptible();
-        command.addAll(List.of("file", file.toString(), "nightly", "--lease", "5s", "--on", Commands.uri(folder)));
+        // so long that who looks afterwards does not see it run out, and that the end may take its time
+        command.addAll(List.of("file", file.toString(), "nightly", "--lease", "5m", "--on", Commands.uri(folder)));
         var errors = folder.resolve("errors");
         var process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
         try {
