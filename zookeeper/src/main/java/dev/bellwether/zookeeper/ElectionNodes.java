@@ -117,13 +117,23 @@ record ElectionNodes(NodeSession session, String path) {
                                 order.stream().anyMatch(node -> node.text().equals(queue.get(0))));
     }
 
-    /** Returns the note, of which these children tell whether it is there; nothing if it has gone since. */
+    /**
+     * Returns the note, of which these children tell whether it is there; nothing if it has gone since. One that is not
+     * for us to read has not gone: it would be looked for again and again.
+     */
     private CompletableFuture<Optional<String>> note(List<String> children) {
-        return children.contains(Paths.HAND_OVER)
-                ? readAll(List.of(Paths.HAND_OVER))
-                        .thenApply(note ->
-                                note.stream().map(node -> noteOf(node.text())).findFirst())
-                : CompletableFuture.completedFuture(Optional.of(""));
+        if (!children.contains(Paths.HAND_OVER)) {
+            return CompletableFuture.completedFuture(Optional.of(""));
+        }
+        return readAll(List.of(Paths.HAND_OVER))
+                .thenCompose(note -> note.isEmpty()
+                        ? unreadNote()
+                        : CompletableFuture.completedFuture(
+                                Optional.of(noteOf(note.get(0).text()))));
+    }
+
+    private CompletableFuture<Optional<String>> unreadNote() {
+        return requests().exists(handOver(), null).thenApply(stat -> stat.map(there -> View.UNREAD));
     }
 
     /** Returns the first node of the queue. */

@@ -586,6 +586,19 @@ class QueueSeatTest {
         assertThat(second.told).endsWith("prepare for a");
     }
 
+    /** Observers took it for one that had just gone, and read all of it again, for ever. */
+    @Test
+    void aNoteThatMayNotBeReadIsSeenToBeThere() {
+        standing("a");
+        lay(new HandOverNote(view().token(), "o1", HandOverNote.Stage.ASKED, LEASE, "b"), "");
+        tree.tellWhatExists();
+        tree.refuseReads(path -> path.endsWith("/successor"));
+        var seen = view();
+        assertThat(seen.note()).isEqualTo(View.UNREAD);
+        assertThat(seen.leader().orElseThrow().candidate()).isEqualTo("a");
+        assertThat(seen.handOver()).isEmpty();
+    }
+
     @Test
     void oneThatHasLeftSinceItWasReadyIsNotWaitedFor() {
         var leader = standing("a");

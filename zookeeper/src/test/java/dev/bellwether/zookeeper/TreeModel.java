@@ -77,6 +77,7 @@ final class TreeModel {
     private boolean deletionsRefused;
     private boolean writesRefused;
     private Predicate<String> unreadable = path -> false;
+    private boolean existenceIsNoSecret;
     private String ensemble = "";
 
     private record ZNode(String text, long czxid, int version, long owner, int sequence) {
@@ -139,6 +140,11 @@ final class TreeModel {
     /** Takes from all clients the right to read these nodes, and gives it back for all others. */
     void refuseReads(Predicate<String> of) {
         unreadable = of;
+    }
+
+    /** As older servers do, it tells whether a node is there also to those who may not read it. */
+    void tellWhatExists() {
+        existenceIsNoSecret = true;
     }
 
     /** The servers say this of their ensemble from now on. */
@@ -505,7 +511,11 @@ final class TreeModel {
         public CompletableFuture<Optional<Stat>> exists(String path, @Nullable Watcher watcher) {
             return send(() -> {
                 register(watcher, path, false);
-                return nodes.containsKey(path) ? Optional.of(readable(path).stat()) : Optional.empty();
+                if (!nodes.containsKey(path)) {
+                    return Optional.empty();
+                }
+                var node = existenceIsNoSecret ? node(path) : readable(path);
+                return Optional.of(node.stat());
             });
         }
 
