@@ -82,7 +82,7 @@ final class ConsulWatch implements AutoCloseable {
                 pause = PAUSE_AFTER_FAILURE;
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
-            LockSupport.parkNanos(pause.toNanos());
+            BackendThread.pause(pause.toNanos());
         }
     }
 

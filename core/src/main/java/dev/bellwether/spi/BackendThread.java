@@ -55,7 +55,8 @@ public final class BackendThread {
 
     /**
      * Returns a daemon thread of this name, not started, whose body runs until it is closed. If any {@link Throwable}
-     * ends it before, that is logged as an error, and it begins again after a second: nobody relies on it meanwhile.
+     * ends it before, that is logged as an error, and it begins again after a second: nobody relies on it meanwhile. If
+     * it returns before, because somebody else has interrupted it, it begins again at once.
      */
     public static Thread lasting(String name, Runnable body, BooleanSupplier isClosed) {
         var thread = new Thread(() -> runUntil(name, body, isClosed), name);
@@ -63,8 +64,18 @@ public final class BackendThread {
         return thread;
     }
 
+    /**
+     * Waits so long, or until somebody unparks the calling thread, which must be one of ours, or less for no reason.
+     * Forgets that it was interrupted: nobody but its owner ends it, who does so otherwise, and no later pause would
+     * last.
+     */
+    public static void pause(long nanos) {
+        LockSupport.parkNanos(nanos);
+        Thread.interrupted();
+    }
+
     private static void runUntil(String name, Runnable body, BooleanSupplier isClosed) {
-        while (!isClosed.getAsBoolean() && !Thread.currentThread().isInterrupted()) {
+        while (!isClosed.getAsBoolean()) {
             try {
                 body.run();
             } catch (Throwable death) {
@@ -74,9 +85,10 @@ public final class BackendThread {
                     Thread.onSpinWait(); // nothing is left to tell it with
                 }
                 if (!isClosed.getAsBoolean()) {
-                    LockSupport.parkNanos(PAUSE_NANOS);
+                    pause(PAUSE_NANOS);
                 }
             }
+            Thread.interrupted();
         }
     }
 

@@ -106,4 +106,31 @@ class BackendThreadTest {
         thread.join();
         assertThat(runs).hasValue(1);
     }
+
+    /** It ended then, and whoever relied on it waited for ever. */
+    @Test
+    void aLastingBodyThatDiesOfAnInterruptBeginsAgain() throws Exception {
+        var runs = new AtomicInteger();
+        var closed = new AtomicBoolean();
+        var thread = BackendThread.lasting(
+                "bellwether-test",
+                () -> {
+                    if (runs.incrementAndGet() == 1) {
+                        Thread.currentThread().interrupt();
+                        throw new IllegalStateException("planted");
+                    }
+                    closed.set(true);
+                },
+                closed::get);
+        thread.start();
+        thread.join();
+        assertThat(runs).hasValue(2);
+    }
+
+    @Test
+    void aPauseIsOverForWhoeverIsInterruptedButNotTheNextOne() {
+        Thread.currentThread().interrupt();
+        BackendThread.pause(1);
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+    }
 }

@@ -78,7 +78,7 @@ final class EtcdWatch implements AutoCloseable {
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             }
-            LockSupport.parkNanos(pause.toNanos());
+            BackendThread.pause(pause.toNanos());
         }
     }
 

@@ -87,7 +87,7 @@ final class KubernetesWatch implements AutoCloseable {
             }
             var until = System.nanoTime() + pause.toNanos();
             for (var left = pause.toNanos(); left > 0 && !closed; left = until - System.nanoTime()) {
-                LockSupport.parkNanos(left);
+                BackendThread.pause(left);
             }
         }
     }

@@ -15,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
@@ -165,7 +164,7 @@ public final class OutboxRelay implements AutoCloseable {
                 }
                 shards.forEach(shard -> shard.emit(new RelayEvent.Waiting(shard.number(), e)));
                 first.complete(null);
-                LockSupport.parkNanos(pause.toNanos()); // close interrupts it
+                BackendThread.pause(pause.toNanos()); // close interrupts it
                 pause = pause.multipliedBy(2).compareTo(config.maxBackoff()) < 0
                         ? pause.multipliedBy(2)
                         : config.maxBackoff();

@@ -174,7 +174,7 @@ final class WakeUpListener {
             }
             var until = System.nanoTime() + pause;
             while (!closed && !paces.isEmpty() && System.nanoTime() - until < 0) {
-                LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(NAP_MILLIS), until - System.nanoTime()));
+                BackendThread.pause(Math.min(TimeUnit.MILLISECONDS.toNanos(NAP_MILLIS), until - System.nanoTime()));
             }
         }
     }

@@ -112,7 +112,7 @@ final class PostgresListener {
     private void died(Throwable death) {
         connection = null;
         receiver.silenced();
-        LockSupport.parkNanos(RETRY_NANOS);
+        BackendThread.pause(RETRY_NANOS);
         launch();
     }
 
@@ -163,7 +163,7 @@ final class PostgresListener {
             connection = null;
             receiver.silenced();
             if (!closed) {
-                LockSupport.parkNanos(retryNanos > 0 ? retryNanos : backoff());
+                BackendThread.pause(retryNanos > 0 ? retryNanos : backoff());
             }
         }
     }

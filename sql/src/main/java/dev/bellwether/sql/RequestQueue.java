@@ -70,7 +70,7 @@ final class RequestQueue {
         var hurt = underWay;
         underWay = List.of();
         hurt.forEach(queued -> executor.fail(queued.request(), death));
-        LockSupport.parkNanos(RESTART_NANOS);
+        BackendThread.pause(RESTART_NANOS);
         thread = newThread();
         thread.start();
     }

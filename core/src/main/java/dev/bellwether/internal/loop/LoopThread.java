@@ -1,5 +1,6 @@
 package dev.bellwether.internal.loop;
 
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import java.time.Duration;
@@ -113,7 +114,7 @@ public final class LoopThread implements Loop {
             } catch (Throwable e) {
                 try { // without memory not even a text may be had that was not used before: so all is inside
                     log.error("the loop failed; it continues", e);
-                    LockSupport.parkNanos(this, AFTER_FAILURE_NANOS);
+                    BackendThread.pause(AFTER_FAILURE_NANOS);
                 } catch (Throwable again) {
                     Thread.onSpinWait(); // there is a next time, which may have some
                 }
@@ -181,7 +182,7 @@ public final class LoopThread implements Loop {
         var nanos = next == null ? LONGEST_PARK_NANOS : Math.min(LONGEST_PARK_NANOS, next.nanos - clock.nanos());
         parked = true;
         if (inbox.isEmpty() && nanos > 0 && !closed) {
-            LockSupport.parkNanos(this, nanos);
+            BackendThread.pause(nanos);
         }
         parked = false;
     }
