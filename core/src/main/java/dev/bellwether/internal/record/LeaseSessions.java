@@ -182,11 +182,17 @@ final class LeaseSessions {
         return asked.size();
     }
 
-    /** Removes a session that is over; if that fails, it stays, and disturbs nobody. */
     private void remove(RecordKey session) {
+        remove(session, CompletableFuture.completedFuture(true));
+    }
+
+    /**
+     * Removes a session that is over, when the writes that are under way are answered: they would make it again. If
+     * that fails, it stays, and disturbs nobody.
+     */
+    private void remove(RecordKey session, CompletableFuture<?> written) {
         ended.remove(session);
-        var removal = CompletableFuture.completedFuture(session)
-                .thenCompose(key -> store.remove(key, TIMEOUT))
+        var removal = written.thenCompose(done -> store.remove(session, TIMEOUT))
                 .handle((done, error) -> {
                     if (error != null) {
                         log.debug("{} stays: {}", session, error.getMessage());
@@ -222,6 +228,7 @@ final class LeaseSessions {
 
         private final List<Ask> asks = new ArrayList<>();
         private @Nullable Write last; // that was begun and has no answer
+        private CompletableFuture<?> written = CompletableFuture.completedFuture(true); // once all that is under way is
         private long writes;
 
         private Session(String id, Duration lease) {
@@ -302,16 +309,19 @@ final class LeaseSessions {
 
         private CompletableFuture<Boolean> send(long sent) {
             boolean isMade;
+            var answered = new CompletableFuture<Boolean>();
             synchronized (this) {
                 isMade = made;
                 if (made && sent - provenNanos >= lease.toNanos()) {
                     end();
                 }
-            }
-            if (over) {
-                return CompletableFuture.completedFuture(false);
+                if (over) {
+                    return CompletableFuture.completedFuture(false);
+                }
+                written = CompletableFuture.allOf(written, answered);
             }
             return seats.sustain(id, lease, isMade, left.get()).handle((sustained, error) -> {
+                answered.complete(true);
                 synchronized (this) {
                     if (sustained != null && sustained.lives()) {
                         var proof = sustained.sentNanos();
@@ -386,9 +396,13 @@ final class LeaseSessions {
                 left.incrementAndGet();
                 if (members.isEmpty()) {
                     end();
-                    remove(RecordKey.session(id));
+                    remove(RecordKey.session(id), written());
                 }
             }
+        }
+
+        private synchronized CompletableFuture<?> written() {
+            return written;
         }
 
         /** Somebody has written into a seat of ours, which we might not have heard. */

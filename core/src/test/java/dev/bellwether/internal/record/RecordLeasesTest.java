@@ -328,6 +328,22 @@ class RecordLeasesTest {
         }
     }
 
+    /** Else nobody would remove it: it is of interest to those who have seats in it. */
+    @Test
+    void aSessionWhoseSeatsLeaveWhileItIsWrittenIsNotLeftBehind() {
+        var late = new LateWrites(records);
+        var slow = over(late);
+        var held = held(slow, 20);
+        late.hold();
+        var renewals = slow.renew(held);
+        late.holdNoMore();
+        held.forEach(lease -> get(slow.release(lease.claim())));
+        late.carryOut();
+        renewals.forEach(renewal -> assertThat(get(renewal).granted()).isFalse());
+        slow.close();
+        assertThat(sessions()).isEmpty();
+    }
+
     private Answer getGranted(LeaseStore holder, Claim claim) {
         var answer = get(holder.acquire(claim));
         for (var tries = 0; !answer.granted() && tries < 12; tries++) {
