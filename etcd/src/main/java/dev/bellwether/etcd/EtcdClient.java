@@ -146,7 +146,8 @@ final class EtcdClient {
     /** Opens a stream of lines, at this member. */
     CompletableFuture<Stream<String>> stream(int member, String path, String body, Duration timeout) {
         return token(member, RequestTime.of(timeout))
-                .thenCompose(known -> members.stream(request(member, path, body, known), timeout));
+                .thenCompose(known -> members.stream(request(member, path, body, known), timeout))
+                .thenApply(HttpMembers.Lines::lines);
     }
 
     // ---------------------------------------------------------------- who we are

@@ -52,6 +52,8 @@ public final class HttpMembers {
     /** Each has a connection of its own. */
     private static final int MOST_UNDER_WAY = 64;
 
+    private static final int OK = 200;
+    private static final int MOST_OK = 299;
     private static final int TOO_MANY = 429;
     private static final int FAILED = 500;
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
@@ -78,6 +80,14 @@ public final class HttpMembers {
 
     /** What a member has answered. */
     public record Response(int statusCode, HttpHeaders headers, String body) {}
+
+    /** What a member answers line by line, without an end perhaps. */
+    public record Lines(int statusCode, HttpHeaders headers, Stream<String> lines) {
+        /** Returns whether it is what was asked for, and no refusal. */
+        public boolean isSuccess() {
+            return statusCode >= OK && statusCode <= MOST_OK;
+        }
+    }
 
     /** Asks the members at these addresses, which the URI names. */
     public HttpMembers(ConnectUri uri, List<URI> members, ReplaceableClient http) {
@@ -288,8 +298,12 @@ public final class HttpMembers {
      * Opens a stream of lines, and waits so long for its beginning. The request has no time of its own: from Java 26 on
      * it would be one for the whole stream.
      */
-    public CompletableFuture<Stream<String>> stream(HttpRequest.Builder request, Duration timeout) {
-        return exchange(request, RequestTime.of(timeout), HttpResponse.BodyHandlers.ofLines(), (info, body) -> body);
+    public CompletableFuture<Lines> stream(HttpRequest.Builder request, Duration timeout) {
+        return exchange(
+                request,
+                RequestTime.of(timeout),
+                HttpResponse.BodyHandlers.ofLines(),
+                (info, body) -> new Lines(info.statusCode(), info.headers(), body));
     }
 
     /**

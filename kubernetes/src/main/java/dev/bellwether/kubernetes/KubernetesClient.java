@@ -11,6 +11,7 @@ import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,7 +26,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /** Asks an API server, and makes of what it answers, or does not, what it means. Thread-safe. Never blocks. */
 final class KubernetesClient {
@@ -221,12 +221,17 @@ final class KubernetesClient {
 
     /** Requests of this urgency, and those that are less urgent, are to wait for as long as the server says. */
     private void pause(Urgency refused, HttpMembers.Response response) {
-        var seconds = response.headers().firstValue("Retry-After").orElse("1");
-        var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
-        var until = System.nanoTime() + (pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE).toNanos();
+        var until = System.nanoTime() + pauseWanted(response.headers()).toNanos();
         for (var urgency : EnumSet.range(refused, Urgency.LIST)) {
             notBefore(urgency).updateAndGet(known -> known - until > 0 ? known : until);
         }
+    }
+
+    /** Returns for how long a server that has too much to do wants to be left alone. */
+    static Duration pauseWanted(HttpHeaders headers) {
+        var seconds = headers.firstValue("Retry-After").orElse("1");
+        var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
+        return pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE;
     }
 
     private CompletableFuture<Answer> attempt(
@@ -272,8 +277,8 @@ final class KubernetesClient {
                         "Bearer " + HttpMembers.credential(settings + ": the token of " + access.origin(), token));
     }
 
-    /** Opens a stream of lines. */
-    CompletableFuture<Stream<String>> stream(String path, Duration timeout) {
+    /** Opens a stream of lines, or is refused: that is for the caller to see. */
+    CompletableFuture<HttpMembers.Lines> stream(String path, Duration timeout) {
         return members.stream(request(path, access.token().current()).GET(), timeout);
     }
 

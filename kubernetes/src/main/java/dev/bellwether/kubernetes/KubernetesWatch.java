@@ -10,6 +10,7 @@ import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
 import dev.bellwether.spi.RequestLimiter.Urgency;
+import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +40,9 @@ final class KubernetesWatch implements AutoCloseable {
      * was put back, never says a word: after so long without one, all is listed again.
      */
     private static final Duration SILENCE = Duration.ofSeconds(60);
+
+    /** So much is read of what a refusal says. */
+    private static final int MOST_LINES = 100;
 
     private static final int GONE = 410;
     private static final int TOO_MANY = 429;
@@ -105,12 +110,16 @@ final class KubernetesWatch implements AutoCloseable {
                 + "&resourceVersion=" + version + "&labelSelector="
                 + URLEncoder.encode(selector, StandardCharsets.UTF_8));
         heardNanos = System.nanoTime();
-        try (var opened = HttpMembers.answer(client.stream(path, PATIENCE))) {
+        var answer = HttpMembers.answer(client.stream(path, PATIENCE));
+        try (var opened = answer.lines()) {
             lines = opened;
             if (closed) {
                 return; // before there was this stream to close
             }
             listen(opened);
+            if (!answer.isSuccess()) {
+                throw refusal(answer);
+            }
             opened.takeWhile(line -> !closed).forEach(this::heard);
         } finally {
             if (System.nanoTime() - heardNanos > SILENCE.toNanos()) {
@@ -137,19 +146,9 @@ final class KubernetesWatch implements AutoCloseable {
         heardNanos = System.nanoTime();
         var said = Json.parse(line);
         var object = said.at("object");
-        if (said.text("type").equals("ERROR") || said.text("kind").equals("Status")) {
-            var status = said.text("kind").equals("Status") ? said : object;
-            var code = (int) status.number("code");
-            if (code == TOO_MANY) { // it goes on where it was, and not sooner than it may
-                var seconds = status.at("details").number("retryAfterSeconds");
-                pause = Duration.ofSeconds(Math.max(1, Math.min(LONGEST_WAIT_SECONDS, seconds)));
-            } else {
-                version = ""; // what was before can be told no more, or is unknown
-                pause = code == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
-            }
-            throw code == GONE
-                    ? new ElectionException(status.text("message"))
-                    : client.error("watch", client.leases(""), code, status.text("message"));
+        if (said.text("type").equals("ERROR") || isStatus(said)) {
+            var status = isStatus(said) ? said : object;
+            throw refusal((int) status.number("code"), status, Duration.ZERO);
         }
         refused.granted();
         pause = PAUSE;
@@ -158,6 +157,42 @@ final class KubernetesWatch implements AutoCloseable {
         if (said.text("type").matches("ADDED|MODIFIED")) { // of what is gone, asking tells
             tell(object);
         }
+    }
+
+    /** An API server says why by a Status; what stands before it, such as a proxy, says what it likes. */
+    private RuntimeException refusal(HttpMembers.Lines answer) {
+        var text = answer.lines().limit(MOST_LINES).collect(Collectors.joining("\n"));
+        var wanted = KubernetesClient.pauseWanted(answer.headers());
+        try {
+            var said = Json.parse(text);
+            if (isStatus(said)) {
+                return refusal(answer.statusCode(), said, wanted);
+            }
+        } catch (UncheckedIOException e) {
+            log.trace("no JSON: {}", text);
+        }
+        if (answer.statusCode() == TOO_MANY) {
+            pause = wanted;
+        }
+        return client.error("watch", client.leases(""), answer.statusCode(), text);
+    }
+
+    private RuntimeException refusal(int code, Json status, Duration wanted) {
+        var message = status.text("message");
+        if (code == TOO_MANY) { // it goes on where it was, and not sooner than it may
+            var seconds = Math.max(wanted.toSeconds(), status.at("details").number("retryAfterSeconds"));
+            pause = Duration.ofSeconds(Math.max(1, Math.min(LONGEST_WAIT_SECONDS, seconds)));
+        } else {
+            version = ""; // what was before can be told no more, or is unknown
+            pause = code == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
+        }
+        return code == GONE
+                ? new ElectionException(message)
+                : client.error("watch", client.leases(""), code, message);
+    }
+
+    private static boolean isStatus(Json said) {
+        return said.text("kind").equals("Status");
     }
 
     private void tell(Json lease) {
