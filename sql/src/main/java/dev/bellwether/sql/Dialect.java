@@ -81,18 +81,26 @@ enum Dialect {
          */
         @Override
         void begin(Connection connection) throws SQLException {
-            execute(
-                    connection,
-                    "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5,"
-                            + " @bellwether_lock = @@SESSION.innodb_lock_wait_timeout,"
-                            + " SESSION innodb_lock_wait_timeout = 1");
+            try {
+                execute(
+                        connection,
+                        "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5,"
+                                + " @bellwether_lock = @@SESSION.innodb_lock_wait_timeout,"
+                                + " SESSION innodb_lock_wait_timeout = 1");
+            } catch (SQLException e) {
+                throw SqlErrors.isBreak(e) ? new SqlErrors.NotBegun(e) : e; // MariaDB ends a session without a word
+            }
             super.begin(connection);
         }
 
         @Override
         void commit(Connection connection) throws SQLException {
             super.commit(connection);
-            execute(connection, WAITS_AS_BEFORE);
+            try {
+                execute(connection, WAITS_AS_BEFORE);
+            } catch (SQLException e) {
+                throw new SQLException(e.getMessage(), e); // that the session was over is no reason to do it again
+            }
         }
 
         @Override

@@ -35,6 +35,9 @@ final class SqlErrors {
     /** With {@code innodb_snapshot_isolation}, the default of newer ones. */
     private static final int MARIADB_CHANGED = 1020;
 
+    /** What MySQL says before it closes a connection: see its wait_timeout. */
+    private static final int MYSQL_IDLE = 4031;
+
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,253}");
 
     private final Source source;
@@ -170,9 +173,26 @@ final class SqlErrors {
                 || (state.equals("40001") && !isLockWait(e)); // as Connector/J calls that, too
     }
 
-    /** Returns whether PostgreSQL had ended the session, which was idle for too long, before it saw the statement. */
+    /**
+     * Returns whether the server had ended the session, which was idle for too long, before it saw a statement that
+     * does anything.
+     */
     static boolean isOfIdleSession(SQLException e) {
-        return "57P05".equals(e.getSQLState());
+        return e instanceof NotBegun || "57P05".equals(e.getSQLState()) || e.getErrorCode() == MYSQL_IDLE;
+    }
+
+    /** Returns whether the connection broke, other than by a wait that was too long. */
+    static boolean isBreak(SQLException e) {
+        return state(e).startsWith("08") && !isTimeout(e);
+    }
+
+    /** The connection was found broken where a transaction was to begin: nothing was done. */
+    static final class NotBegun extends SQLException {
+        private static final long serialVersionUID = 1;
+
+        NotBegun(SQLException why) {
+            super(why.getMessage(), why.getSQLState(), why.getErrorCode(), why);
+        }
     }
 
     /** Returns whether the server has refused one statement, and its session is as good as before. */

@@ -21,13 +21,17 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -43,6 +47,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -375,6 +380,37 @@ class StoreTest {
             });
         }
         assertThat(acquire(claim("one")).granted()).isTrue();
+    }
+
+    /** MySQL says so before it closes the connection, which its own driver does not read. MariaDB just closes it. */
+    @ParameterizedTest
+    @CsvSource({"MYSQL, false", "MYSQL, true", "MARIADB_PLAIN, false"})
+    void aSessionThatMysqlOrMariaDbEndedWhileItWasIdleCostsNoClaim(Kind kind, boolean isConnectorJ) throws Exception {
+        var server = MysqlFamilyServer.shared(kind);
+        try (var looks = server.connect();
+                var statement = looks.createStatement()) {
+            var before = sessions(statement);
+            open((isConnectorJ ? MysqlFamilyServer.uriOfConnectorJ(server.port()) : server.uri())
+                    + "&sessionVariables=wait_timeout=1");
+            assertThat(read().holder()).isEmpty();
+            var ours = sessions(statement);
+            ours.removeAll(before);
+            assertThat(ours).isNotEmpty();
+            Eventually.eventually("no session is left", PATIENCE, () -> Collections.disjoint(sessions(statement), ours));
+        }
+        assertThat(acquire(claim("one")).granted()).isTrue();
+    }
+
+    private static Set<String> sessions(Statement statement) {
+        var sessions = new HashSet<String>();
+        try (var result = statement.executeQuery("SELECT id FROM information_schema.processlist")) {
+            while (result.next()) {
+                sessions.add(result.getString(1));
+            }
+            return sessions;
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
     }
 
     /** It claims on both sides of the seat that another claims, whose place in the index is between them. */
