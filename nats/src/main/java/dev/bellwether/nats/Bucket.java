@@ -134,6 +134,14 @@ record Bucket(Duration ttl, int replicas, boolean messageTtl, String created) {
                                 + Durations.show(info.getConfiguration().getMaxAge())
                                 + ", or sooner if its clock jumps: the first claim of an election waits a lease"));
             }
+            if (!config.choria()
+                    && client.serverIsAtLeast("2.11.0")
+                    && !info.getConfiguration().getAllowMessageTtl()) {
+                all.add(Finding.ok(
+                        "left behind",
+                        "the keys of candidates that crashed stay in the bucket, unlisted, because it does not allow"
+                                + " TTLs of messages: update the stream with allow_msg_ttl, and connect again"));
+            }
             all.add(Finding.ok("rights", "we may ask for the bucket, read it and write to it"));
             return all;
         } catch (JetStreamApiException e) {

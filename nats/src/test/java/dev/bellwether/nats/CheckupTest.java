@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.api.StorageType;
 import io.nats.client.api.StreamConfiguration;
 import java.time.Duration;
@@ -60,6 +62,29 @@ class CheckupTest {
                 assertThat(spoiled.says()).contains("history is 5, and must be 1");
             } finally {
                 backend.close();
+            }
+        }
+    }
+
+    /** As `nats kv add` makes one. */
+    @Test
+    void bucketWithoutTtlsOfMessagesIsSaidToKeepTheKeysOfThoseWhoCrashed() {
+        try (var server = NatsServer.alone(Scripts.where("nats-server-cluster"), "");
+                var admin = Admin.of(server.port())) {
+            make(server.port(), "plain", stream -> stream);
+            assertThat(only(find(server.uri("bucket=plain")), "left behind").says())
+                    .contains("candidates that crashed", "allow_msg_ttl");
+
+            admin.ask(connection -> {
+                var management = connection.jetStreamManagement();
+                var found = management.getStreamInfo("KV_plain").getConfiguration();
+                return management.updateStream(
+                        StreamConfiguration.builder(found).allowMessageTtl().build());
+            });
+            for (var bucket : List.of("plain", "ours")) {
+                assertThat(find(server.uri("bucket=" + bucket)))
+                        .as(bucket)
+                        .noneMatch(one -> one.about().equals("left behind"));
             }
         }
     }
