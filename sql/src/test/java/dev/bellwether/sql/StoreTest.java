@@ -396,7 +396,8 @@ class StoreTest {
             var ours = sessions(statement);
             ours.removeAll(before);
             assertThat(ours).isNotEmpty();
-            Eventually.eventually("no session is left", PATIENCE, () -> Collections.disjoint(sessions(statement), ours));
+            Eventually.eventually(
+                    "no session is left", PATIENCE, () -> Collections.disjoint(sessions(statement), ours));
         }
         assertThat(acquire(claim("one")).granted()).isTrue();
     }
