@@ -137,7 +137,7 @@ final class ConsulClient {
         if (status == FORBIDDEN) {
             throw refused(member, path, said);
         }
-        if (status == TOO_LARGE || said.contains("exceeds")) {
+        if (status == TOO_LARGE) {
             throw new ElectionException(refusal(member, path, said) + ". Give the candidate less metadata");
         }
         if (said.contains("No path to datacenter") && !members.isUnderstood()) {

@@ -99,6 +99,9 @@ class TroubleTest {
                 "500|rpc error making call: stream closed|true|stream closed",
                 "429|Your IP is issuing too many concurrent connections|true|too many concurrent connections",
                 "503|rate limit reached, try again later|true|rate limit",
+                "500|rpc error: tls: handshake message exceeds maximum of 65536 bytes|true|exceeds maximum",
+                "503|upstream response exceeds buffer|true|exceeds buffer",
+                "413|Request body too large, max size: 524288 bytes|false|Give the candidate less metadata",
                 "500|No path to datacenter|false|Correct dc=",
                 "403|Permission denied|false|It wants a token",
             })
