@@ -21,10 +21,17 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Records under a prefix of etcd. Thread-safe. */
 final class EtcdRecordStore implements RecordStore {
+    private static final Logger log = LoggerFactory.getLogger(EtcdRecordStore.class);
+
     /*
      * A record is its text, with the time of its writing in a line before it: by a member's clock, and for display. A
      * write compares the revision that its sender knows, and the value there, if we know that too: each has a stamp of
@@ -33,6 +40,8 @@ final class EtcdRecordStore implements RecordStore {
     private static final int LARGEST_PAGE = 100_000;
     /** Members tell the time in full seconds: by so much may two clients differ, and nobody is gone for that. */
     private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
+
+    private static final Duration REVOKING = Duration.ofSeconds(1);
 
     private final EtcdSettings settings;
     private final EtcdClient client;
@@ -242,8 +251,23 @@ final class EtcdRecordStore implements RecordStore {
         return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
     }
 
+    /** The leases are of this store alone: what is under them still is of those who could not be removed. */
     @Override
     public void close() {
         watch.close();
+        var revoked = grants.values().stream()
+                .map(Grant::id)
+                .filter(id -> id.isDone() && !id.isCompletedExceptionally())
+                .map(id -> client.write(
+                        Urgency.LIST, "lease/revoke", "{\"ID\":\"" + id.join() + "\"}", REVOKING))
+                .toArray(CompletableFuture<?>[]::new);
+        grants.clear();
+        try {
+            CompletableFuture.allOf(revoked).get(REVOKING.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            log.debug("{}: leases run out by themselves: {}", settings, e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

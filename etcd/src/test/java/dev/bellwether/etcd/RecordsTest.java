@@ -21,13 +21,17 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -38,6 +42,7 @@ import org.junit.jupiter.api.Timeout;
 class RecordsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final HttpClient HTTP = HttpClient.newHttpClient();
+    private static final Pattern ID = Pattern.compile("\"ID\":\"(\\d+)\"");
 
     @SuppressWarnings("NullAway.Init")
     private static EtcdServers servers;
@@ -129,6 +134,35 @@ class RecordsTest {
                     .extracting(RecordKey::election)
                     .containsExactlyInAnyOrder("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb");
         }
+    }
+
+    /** They would go on for a quarter of an hour, for each process that has come and gone. */
+    @Test
+    void whoClosesLeavesNoLeaseOfItsOwnAndTakesNoneFromOthers() {
+        var standby = RecordKey.standby("leaving", 1, "ann");
+        try (var other = open("/leaving")) {
+            var stays = RecordKey.standby("leaving", 1, "bob");
+            now(other.put(stays, "bob", PATIENCE, PATIENCE));
+            var before = leases();
+            var store = open("/leaving");
+            now(store.put(standby, "ann", PATIENCE, PATIENCE));
+            now(store.put(standby, "ann", PATIENCE.multipliedBy(2), PATIENCE));
+            var ours = leases();
+            ours.removeAll(before);
+            assertThat(ours).hasSize(2);
+            store.close();
+            assertThat(leases()).isNotEmpty().doesNotContainAnyElementsOf(ours);
+            assertThat(now(other.list(List.of("leaving"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .containsExactly(stays);
+        }
+    }
+
+    private static Set<String> leases() {
+        return ID.matcher(servers.member(0).ask("lease/leases", "{}"))
+                .results()
+                .map(found -> found.group(1))
+                .collect(Collectors.toCollection(HashSet::new));
     }
 
     @Test
