@@ -107,7 +107,7 @@ class BackendThreadTest {
         assertThat(runs).hasValue(1);
     }
 
-    /** It ended then, and whoever relied on it waited for ever. */
+    /** It ended then, and those who relied on it waited in vain. */
     @Test
     void aLastingBodyThatDiesOfAnInterruptBeginsAgain() throws Exception {
         var runs = new AtomicInteger();

@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BorrowedConnectionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration LEASE = Duration.ofSeconds(10); // a busy machine does not cost it
-    /** Whoever could not renew would have lost its mandate by then. */
+    /** One that could not renew would have lost its mandate by then. */
     private static final Duration LONG_ENOUGH = LEASE.multipliedBy(3).dividedBy(2);
 
     private static final Duration LONG = Duration.ofMinutes(5);

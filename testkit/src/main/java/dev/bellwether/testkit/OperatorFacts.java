@@ -107,7 +107,7 @@ abstract class OperatorFacts extends OutageFacts {
     void theListOfCandidatesHoldsTheLeaderAndTheStandbys() {
         var observed = stage.observe(stage.client());
         assertThat(observed.candidates()).as("before anybody stood").isEmpty();
-        var leader = stage.standFirm(stage.client()); // whoever is late for its lease is listed no more, rightly
+        var leader = stage.standFirm(stage.client()); // one that is late for its lease is listed no more, rightly
         leader.awaitLeads();
         var client = stage.client();
         var second = stage.stand(

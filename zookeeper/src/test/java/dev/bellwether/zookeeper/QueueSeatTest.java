@@ -586,7 +586,7 @@ class QueueSeatTest {
         assertThat(second.told).endsWith("prepare for a");
     }
 
-    /** Observers took it for one that had just gone, and read all of it again, for ever. */
+    /** Observers took it for one that had just gone, and read all of it again, and again. */
     @Test
     void aNoteThatMayNotBeReadIsSeenToBeThere() {
         standing("a");

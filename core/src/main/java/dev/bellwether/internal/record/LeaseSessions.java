@@ -320,7 +320,9 @@ final class LeaseSessions {
                 }
                 written = CompletableFuture.allOf(written, answered);
             }
-            return seats.sustain(id, lease, isMade, left.get()).handle((sustained, error) -> {
+            var sustaining = CompletableFuture.completedFuture(isMade)
+                    .thenCompose(known -> seats.sustain(id, lease, known, left.get()));
+            return sustaining.handle((sustained, error) -> {
                 answered.complete(true);
                 synchronized (this) {
                     if (sustained != null && sustained.lives()) {
