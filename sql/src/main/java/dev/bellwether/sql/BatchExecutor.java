@@ -196,7 +196,7 @@ final class BatchExecutor {
         try {
             var rows = use(PATIENCE, connection -> seats.read(connection, elections));
             rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) { // or what comes round would be due again at once
             log.debug("could not read the changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
             missed = true;
         }
@@ -209,7 +209,7 @@ final class BatchExecutor {
                 seats.forget(connection);
                 return true;
             });
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             log.debug(
                     "could not renew the list of standbys on {}:" + " {}",
                     source,
@@ -229,7 +229,7 @@ final class BatchExecutor {
                 return true;
             });
             departed.forEach(presences::struck);
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             log.debug(
                     "candidates that have left {} are listed for a while: {}",
                     source,

@@ -158,6 +158,7 @@ final class RequestQueue {
             } catch (RuntimeException | Error e) {
                 log.error("a fault in the elections on {}", source, e);
                 executor.fail(batch.stream().map(Queued::request).toList(), e);
+                BackendThread.pause(RESTART_NANOS); // what comes round may be due still
             }
             if (!batch.isEmpty() && breatherNanos > 0) {
                 LockSupport.parkNanos(breatherNanos);

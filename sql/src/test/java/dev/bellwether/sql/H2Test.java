@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.View;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import java.lang.reflect.InvocationTargetException;
@@ -17,8 +18,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -87,6 +92,58 @@ class H2Test {
                             && String.valueOf(args[0]).contains(words)
                             && !done.getAndSet(true)) {
                         step.take();
+                    }
+                    try {
+                        return method.invoke(real, args);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    /** What comes round was tried again at once, and each time a person was told. */
+    @Test
+    void whatComesRoundIsNotTriedAgainAtOnceWhenTheDriverHasAFault() throws Exception {
+        var uri = "jdbc:h2:mem:faulty;DB_CLOSE_DELAY=-1";
+        var begun = new ConcurrentLinkedQueue<Long>();
+        var isFaulty = new AtomicBoolean();
+        var source = (DataSource) Proxy.newProxyInstance(
+                H2Test.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("toString")) {
+                        return "faulty";
+                    }
+                    return beforeEach(DriverManager.getConnection(uri), () -> {
+                        if (isFaulty.get()) {
+                            begun.add(System.nanoTime());
+                            throw new IllegalStateException("planted");
+                        }
+                    });
+                });
+        var told = new LinkedBlockingQueue<View>();
+        try (var store = SqlLeaseStore.open(Source.of(source), SqlConfig.defaults())) {
+            var watch = store.watch("billing", told::add);
+            var claim = new Claim("billing", "a", "a-1", Duration.ofSeconds(1), PATIENCE, 0, Map.of());
+            assertThat(store.acquire(claim).toCompletableFuture()).succeedsWithin(PATIENCE);
+            isFaulty.set(true);
+            var tries = 20;
+            Eventually.eventually("it was tried", PATIENCE, () -> begun.size() >= tries);
+            var times = List.copyOf(begun);
+            assertThat(Duration.ofNanos(times.get(tries - 1) - times.get(0)))
+                    .as("in which it was tried so often")
+                    .isGreaterThan(Duration.ofSeconds(1));
+            isFaulty.set(false);
+            told.clear();
+            assertThat(store.release(claim).toCompletableFuture()).succeedsWithin(PATIENCE);
+            assertThat(told.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isNotNull();
+            watch.close();
+        }
+    }
+
+    private static Connection beforeEach(Connection real, Runnable step) {
+        return (Connection) Proxy.newProxyInstance(
+                H2Test.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("prepareStatement")) {
+                        step.run();
                     }
                     try {
                         return method.invoke(real, args);
