@@ -105,7 +105,7 @@ final class BatchExecutor {
     /** Notes whether what is announced arrives here, so that there is no need to poll. */
     void listening(boolean listening) {
         this.listening = listening;
-        echo.heard(); // or will not be
+        echo.listening(listening);
         missed = true;
     }
 
@@ -161,7 +161,7 @@ final class BatchExecutor {
     void lookAround() {
         var now = System.nanoTime();
         noteLeaving();
-        if (listening && echo.isMissed(now)) {
+        if (echo.isMissed(now)) {
             onDeaf.run();
         }
         if (!postponed.isEmpty() && now - nextOrderNanos >= 0) {
@@ -599,7 +599,7 @@ final class BatchExecutor {
     }
 
     private void tell(SeatTable.Outcome outcome) {
-        if (outcome.announced() && listening) {
+        if (outcome.announced()) {
             echo.announced(System.nanoTime());
         }
         outcome.news().forEach(watches::tell);

@@ -17,18 +17,25 @@ final class Echo {
     static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     static final long SECOND_CHANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
+    private boolean listening; // guarded by this
     private @Nullable Long dueNanos; // guarded by this
     private boolean second; // guarded by this
 
-    /** Notes that something of ours was announced, which must be heard here. */
+    /** Notes whether what is announced is heard here. */
+    synchronized void listening(boolean listening) {
+        this.listening = listening;
+        dueNanos = null; // it was heard, or will not be
+    }
+
+    /** Notes that something of ours was announced, which must be heard here if anybody listens. */
     synchronized void announced(long nowNanos) {
-        if (dueNanos == null) {
+        if (listening && dueNanos == null) {
             dueNanos = nowNanos + PATIENCE_NANOS;
             second = false;
         }
     }
 
-    /** Notes that something of ours was heard, or that nobody listens. */
+    /** Notes that something of ours was heard. */
     synchronized void heard() {
         dueNanos = null;
     }
