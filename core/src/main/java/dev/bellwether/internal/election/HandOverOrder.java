@@ -291,8 +291,17 @@ final class HandOverOrder {
             withdrawing = true;
             LeaseSeat.deliver(loop, arbiter.note(name, order.token(), order.text(), ""), (done, error) -> {
                 withdrawing = false;
-                look(); // it tells what is so
+                lookAfterWithdrawal(Boolean.TRUE.equals(done)); // it tells what is so
             });
+        }
+    }
+
+    /** If it was not withdrawn, a look may ask for that again: not at once. */
+    private void lookAfterWithdrawal(boolean withdrawn) {
+        if (withdrawn) {
+            look();
+        } else if (!reading && !outcome.isDone()) {
+            lookAgainIn(longerEachTime());
         }
     }
 

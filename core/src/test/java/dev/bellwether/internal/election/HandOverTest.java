@@ -297,6 +297,17 @@ class HandOverTest {
         assertThat(done(outcome).leader().map(Leader::candidate)).contains("c");
     }
 
+    /** As by a server that has become read-only: it was asked again with each answer. */
+    @Test
+    void aWithdrawalThatIsRefusedIsNotTriedAgainAtOnce() {
+        var queue = new Queue();
+        queue.withdraws = false;
+        var outcome = handOver(queue, "b");
+        rig.pass(WITHIN.plus(TIMEOUT).plusSeconds(1));
+        assertThat(outcome).isCompletedExceptionally();
+        assertThat(queue.withdrawals).isBetween(2, 20);
+    }
+
     /** As of a leader that proclaims something as often: each time makes us look. */
     @Test
     void anOrderIsDrivenThoughWatchingTellsOfMoreThanOneChangeASecond() {
@@ -571,9 +582,13 @@ class HandOverTest {
 
     /** What an observer sees of a queue, whose first is "a" in the beginning, and is taken for the leader. */
     private static final class Queue implements Arbiter {
+        private static final int MANY = 1_000; // beyond which it obeys, so that a test comes to an end
+
         private View seat = seat(5, "a");
         private Consumer<View> watcher = view -> {};
         private boolean answers = true;
+        private boolean withdraws = true;
+        private int withdrawals;
 
         private static View seat(long token, String first) {
             var holder = new View.Holder(first, first, Instant.EPOCH, Map.of());
@@ -606,6 +621,12 @@ class HandOverTest {
 
         @Override
         public CompletionStage<Boolean> note(String election, long token, String expected, String note) {
+            if (note.isEmpty()) {
+                withdrawals++;
+                if (!withdraws && withdrawals < MANY) {
+                    return CompletableFuture.failedStage(new UnavailableException("read only"));
+                }
+            }
             seat = seat.noted(note);
             return CompletableFuture.completedStage(true);
         }
