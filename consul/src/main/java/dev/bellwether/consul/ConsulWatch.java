@@ -29,6 +29,7 @@ final class ConsulWatch implements AutoCloseable {
 
     private static final Duration PAUSE = Duration.ofMillis(20);
     private static final Duration PAUSE_AFTER_FAILURE = Duration.ofMillis(200);
+    private static final Duration PAUSE_AFTER_NOTHING = Duration.ofMillis(500);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(10);
 
     private final ConsulClient client;
@@ -57,6 +58,7 @@ final class ConsulWatch implements AutoCloseable {
             var pause = PAUSE;
             var member = client.members().preferred();
             try {
+                var begun = System.nanoTime();
                 var asking = client.ask(
                         member,
                         ConsulClient.keys(folder),
@@ -69,6 +71,9 @@ final class ConsulWatch implements AutoCloseable {
                 }
                 var answer = HttpMembers.answer(asking);
                 refused.granted();
+                if (answer.index() == index && System.nanoTime() - begun < PAUSE_AFTER_NOTHING.toNanos()) {
+                    pause = PAUSE_AFTER_NOTHING; // it did not block, such as behind a proxy that drops the index
+                }
                 index = answer.index() < index ? 0 : answer.index(); // a store that was restored begins again
                 answer.json().items().forEach(this::tell);
             } catch (AccessRefusedException e) {

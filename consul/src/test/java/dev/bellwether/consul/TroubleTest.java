@@ -34,6 +34,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -156,6 +157,10 @@ class TroubleTest {
 
     /** Says the same to every request. */
     private static void answer(ServerSocket server, int status, String body) {
+        answer(server, status, body, () -> {});
+    }
+
+    private static void answer(ServerSocket server, int status, String body, Runnable afterEach) {
         while (!server.isClosed()) {
             try (var socket = server.accept();
                     var lines = new Scanner(socket.getInputStream(), StandardCharsets.UTF_8)) {
@@ -167,6 +172,7 @@ class TroubleTest {
                         .write(("HTTP/1.1 " + status + " So\r\nContent-Length: " + bytes.length
                                         + "\r\nConnection: close\r\n\r\n" + body)
                                 .getBytes(StandardCharsets.UTF_8));
+                afterEach.run();
             } catch (IOException | NoSuchElementException e) {
                 // the next one
             }
@@ -218,6 +224,27 @@ class TroubleTest {
             var renewal = client.read(Urgency.KEEP, ConsulClient.keys("x"), query, Duration.ofSeconds(2));
             assertThat(renewal).as("one that had its whole time goes on").succeedsWithin(PATIENCE);
             assertThat(client.session()).as("when it has had no answer").isNotEqualTo(session);
+        }
+    }
+
+    /** As behind a proxy that drops the index: each query was answered at once, and reads all there is. */
+    @Test
+    void aBlockingQueryThatDoesNotBlockIsNotAskedAgainAtOnce() throws Exception {
+        try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort());
+            var client = new ConsulClient(ConsulSettings.of(uri), ReplaceableClient.of(HttpClient.newHttpClient()));
+            var answers = 5;
+            var answered = new CountDownLatch(answers);
+            var thread = new Thread(() -> answer(server, 200, "[]", answered::countDown));
+            thread.setDaemon(true);
+            thread.start();
+            try (var watch = new ConsulWatch(client, "bellwether/")) {
+                var begun = System.nanoTime();
+                watch.add("bellwether/x", heard -> {});
+                assertThat(answered.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .isTrue();
+                assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+            }
         }
     }
 
