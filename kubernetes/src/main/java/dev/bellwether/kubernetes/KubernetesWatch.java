@@ -58,6 +58,7 @@ final class KubernetesWatch implements AutoCloseable {
     private volatile Stream<String> lines = Stream.of();
     private volatile long heardNanos;
     private String version = ""; // up to which all was told, empty for none; the thread's
+    private boolean isFresh; // whether nothing was heard since all was listed; the thread's
     private Duration pause = PAUSE; // before the next stream; the thread's
 
     /**
@@ -102,6 +103,7 @@ final class KubernetesWatch implements AutoCloseable {
         var reached = HttpMembers.answer(KubernetesRecordStore.pages(client, Urgency.LIST, selector, items, PATIENCE));
         items.forEach(this::tell);
         version = reached;
+        isFresh = true;
     }
 
     private void stream() {
@@ -151,6 +153,7 @@ final class KubernetesWatch implements AutoCloseable {
             throw refusal((int) status.number("code"), status, Duration.ZERO);
         }
         refused.granted();
+        isFresh = false;
         pause = PAUSE;
         var reached = object.at("metadata").text("resourceVersion");
         version = reached.isEmpty() ? version : reached;
@@ -184,7 +187,7 @@ final class KubernetesWatch implements AutoCloseable {
             pause = Duration.ofSeconds(Math.max(1, Math.min(LONGEST_WAIT_SECONDS, seconds)));
         } else {
             version = ""; // what was before can be told no more, or is unknown
-            pause = code == GONE ? PAUSE : PAUSE_AFTER_NOTHING;
+            pause = code == GONE && !isFresh ? PAUSE : PAUSE_AFTER_NOTHING;
         }
         return code == GONE
                 ? new ElectionException(message)

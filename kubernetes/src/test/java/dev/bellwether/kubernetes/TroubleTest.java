@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -177,6 +178,29 @@ class TroubleTest {
             assertThat(client.session()).isEqualTo("0");
         } finally {
             answers.complete(Reply.absent("x"));
+        }
+    }
+
+    /** As of a server whose cache is behind its store: all was listed again, as fast as it answered. */
+    @Test
+    void aVersionThatIsGoneAsSoonAsItWasListedIsNotListedAgainAtOnce() throws Exception {
+        var token = Files.writeString(folder.resolve("token"), "hush-hush");
+        var lists = 10;
+        var listed = new CountDownLatch(lists);
+        var gone = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}}\n";
+        try (var stub = new StubServer(request -> {
+            if (request.uri().contains("watch=true")) {
+                return Reply.of(200, gone);
+            }
+            listed.countDown();
+            return Reply.list();
+        })) {
+            var begun = System.nanoTime();
+            try (var watch = new KubernetesWatch(client(stub, token), false)) {
+                watch.add("x", heard -> {});
+                assertThat(listed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+                assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofSeconds(4));
+            }
         }
     }
 
