@@ -30,6 +30,7 @@ import dev.bellwether.cli.outbox.StatusCommand;
 import dev.bellwether.cli.run.FileCommand;
 import dev.bellwether.cli.run.RunCommand;
 import dev.bellwether.cli.run.ServeCommand;
+import dev.bellwether.spi.Causes;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -273,7 +274,7 @@ public final class Main {
      */
     private static String trace(Throwable e) {
         var text = new StringBuilder();
-        for (Throwable one = e; one != null; one = one.getCause()) {
+        for (var one : Causes.of(e)) {
             if (one instanceof ElectionException || one instanceof UsageException) {
                 text.append("  ").append(Text.oneLine(one.toString())).append('\n');
             } else {

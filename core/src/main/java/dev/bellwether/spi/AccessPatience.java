@@ -48,11 +48,11 @@ public final class AccessPatience {
      * never does, nor does anything that is no {@link ElectionException}. All other election exceptions do.
      */
     public boolean ends(@Nullable Throwable error, long nowNanos) {
-        var unwrapped = error;
-        while ((unwrapped instanceof CompletionException || unwrapped instanceof ExecutionException)
-                && unwrapped.getCause() != null) {
-            unwrapped = unwrapped.getCause();
-        }
+        var unwrapped = Causes.of(error).stream()
+                .filter(one -> one.getCause() == null
+                        || !(one instanceof CompletionException || one instanceof ExecutionException))
+                .findFirst()
+                .orElse(error);
         if (unwrapped instanceof AccessRefusedException refusal) {
             return refused(refusal, nowNanos);
         }

@@ -3,6 +3,7 @@ package dev.bellwether.dynamodb;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -176,10 +177,7 @@ final class TableClient implements AutoCloseable {
             return new UnavailableException(
                     settings + " did not answer " + action + " within " + Durations.show(timeout), cause);
         }
-        var root = cause;
-        while (root != null && root.getCause() != null) {
-            root = root.getCause();
-        }
+        var root = cause == null ? null : Causes.root(cause);
         var why = root == null || root.getMessage() == null
                 ? "the connection was broken"
                 : (root instanceof UnknownHostException ? "unknown host " : "")

@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Clock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -71,11 +72,7 @@ final class AdminConnection {
 
     /** Some questions need an answer to another one first, and wrap what became of that. */
     private static boolean has(Class<? extends Throwable> kind, @Nullable Throwable error) {
-        var cause = error;
-        while (cause != null && !kind.isInstance(cause)) {
-            cause = cause.getCause();
-        }
-        return cause != null;
+        return Causes.of(error).stream().anyMatch(kind::isInstance);
     }
 
     /** Notes what became of a question: returns whether all have been late for too long. */

@@ -4,6 +4,7 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.Endpoint;
@@ -109,7 +110,7 @@ public final class NatsProvider implements ElectionsProvider {
 
     /** The client says only that it could not connect; what the matter was, its listener heard. */
     private static RuntimeException unreachable(ConnectUri uri, @Nullable Exception last, IOException e) {
-        for (Throwable cause = last; cause != null; cause = cause.getCause()) {
+        for (var cause : Causes.of(last)) {
             if (cause instanceof SSLHandshakeException || cause instanceof GeneralSecurityException) {
                 return new ElectionException(
                         uri + " and we do not agree on TLS: check truststore and keystore, and that the server's"
@@ -127,10 +128,7 @@ public final class NatsProvider implements ElectionsProvider {
 
     /** Returns the message of what lies deepest. */
     private static String reason(Throwable error) {
-        var deepest = error;
-        while (deepest.getCause() != null) {
-            deepest = deepest.getCause();
-        }
+        var deepest = Causes.root(error);
         return Optional.ofNullable(deepest.getMessage())
                 .orElse(deepest.getClass().getSimpleName());
     }

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.Causes;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
@@ -19,7 +20,7 @@ final class ProgressRefusedException extends Exception {
 
     /** Throws one if that is what this tells, or what it came from. */
     static void throwIf(@Nullable Throwable told) throws ProgressRefusedException {
-        for (var cause = told; cause != null; cause = cause.getCause()) {
+        for (var cause : Causes.of(told)) {
             if (cause instanceof AuthorizationException
                     || cause instanceof PolicyViolationException
                     || cause instanceof InvalidConfigurationException

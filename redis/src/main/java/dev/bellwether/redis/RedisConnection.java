@@ -3,6 +3,7 @@ package dev.bellwether.redis;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
 import dev.bellwether.spi.RequestLimiter;
@@ -188,7 +189,7 @@ final class RedisConnection implements AutoCloseable {
     // ---------------------------------------------------------------- what it means
 
     private RuntimeException meaning(Link used, Throwable error, Duration timeout, long waitedNanos) {
-        for (var cause = error; cause != null; cause = cause.getCause()) {
+        for (var cause : Causes.of(error)) {
             if (cause instanceof RedisCommandExecutionException) {
                 return refusal(used, settings.uri().redact(String.valueOf(cause.getMessage())));
             }
@@ -214,11 +215,7 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private static String reason(Throwable error) {
-        var cause = error;
-        while (cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        return String.valueOf(cause.getMessage()).lines().findFirst().orElse("");
+        return String.valueOf(Causes.root(error).getMessage()).lines().findFirst().orElse("");
     }
 
     private RuntimeException refusal(Link used, String said) {

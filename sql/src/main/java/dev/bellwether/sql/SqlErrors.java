@@ -3,6 +3,7 @@ package dev.bellwether.sql;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
@@ -129,7 +130,7 @@ final class SqlErrors {
 
     /** Returns why there was no connection, as far as the network says so; an empty text if it does not. */
     private static String network(SQLException e) {
-        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+        for (var cause : Causes.of(e)) {
             if (cause instanceof UnknownHostException) {
                 var host = String.valueOf(cause.getMessage());
                 return HOST.matcher(host).matches()
@@ -208,7 +209,7 @@ final class SqlErrors {
 
     /** Returns whether the driver has given up to wait for an answer. */
     static boolean isTimeout(SQLException e) {
-        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+        for (var cause : Causes.of(e)) {
             if (cause instanceof SocketTimeoutException) {
                 return true;
             }
