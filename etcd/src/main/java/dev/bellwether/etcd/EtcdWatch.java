@@ -64,6 +64,7 @@ final class EtcdWatch implements AutoCloseable {
     private void run() {
         while (!closed) {
             pause = PAUSE_AFTER_NOTHING;
+            var begun = System.nanoTime();
             var body =
                     "{\"create_request\":{" + range + ",\"start_revision\":\"" + next + "\",\"progress_notify\":true}}";
             var member = client.members().preferred();
@@ -77,6 +78,9 @@ final class EtcdWatch implements AutoCloseable {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
+            }
+            if (pause.equals(PAUSE) && System.nanoTime() - begun < PAUSE_AFTER_NOTHING.toNanos()) {
+                pause = PAUSE_AFTER_NOTHING; // it ended as soon as it had begun, and may do so again
             }
             BackendThread.pause(pause.toNanos());
         }

@@ -389,6 +389,27 @@ class TroubleTest {
         }
     }
 
+    /** As behind a proxy that waits for the end of an answer: the next one was begun at once. */
+    @Test
+    void aWatchThatEndsAsSoonAsItHasBegunIsNotBegunAgainAtOnce() throws Exception {
+        var number = new AtomicInteger();
+        var watches = 15;
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var created = "{\"result\":{\"header\":{\"revision\":\"5\"},\"created\":true}}\n";
+            var thread = new Thread(() -> answer(server, created, number));
+            thread.setDaemon(true);
+            thread.start();
+            var uri = ConnectUri.parse("etcd://127.0.0.1:" + server.getLocalPort());
+            var client = new EtcdClient(EtcdSettings.of(uri), HttpClients.of(uri));
+            try (var watch = new EtcdWatch(client, "\"key\":\"YQ==\"")) {
+                var begun = System.nanoTime();
+                watch.add("a", heard -> {});
+                Eventually.eventually("it was begun so often", PATIENCE, () -> number.get() >= watches);
+                assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(2_500));
+            }
+        }
+    }
+
     @Test
     void membersWithoutALeaderSaySo() {
         try (var servers = EtcdServers.start(3)) {
