@@ -42,9 +42,14 @@ class KafkaInfrastructure implements Infrastructure {
      * Has brokers that have just started do for once what takes them long the first time, above all on a busy machine.
      */
     static KafkaBrokers warm(KafkaBrokers brokers) {
+        return warm(brokers, "", Duration.ofSeconds(30));
+    }
+
+    /** Has them do it with this behind their addresses, and with such a lease. */
+    static KafkaBrokers warm(KafkaBrokers brokers, String query, Duration lease) {
         Eventually.eventually("the brokers answer", Duration.ofMinutes(2), () -> {
-            try (var elections = Elections.connect("kafka://" + brokers.bootstrap());
-                    var candidacy = elections.stand("warm-up", CandidacyConfig.ofLease(Duration.ofSeconds(30)))) {
+            try (var elections = Elections.connect("kafka://" + brokers.bootstrap() + query);
+                    var candidacy = elections.stand("warm-up", CandidacyConfig.ofLease(lease))) {
                 return candidacy.await(Duration.ofSeconds(60)).isPresent();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);

@@ -10,12 +10,18 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /** The contract by the log of a topic, on three brokers, where a restart of the server is the death of its leader. */
 @Tag("cluster")
 class LogClusterContractTest extends ElectionsContract {
     private final KafkaBrokers brokers = SharedCluster.get();
+
+    @BeforeAll
+    static void awaitSettled() {
+        LogInfrastructure.awaitSettled(SharedCluster.get());
+    }
 
     @Override
     protected Infrastructure infrastructure() {

@@ -9,8 +9,15 @@ class LogInfrastructure extends KafkaInfrastructure {
     /** So long nobody leads in a topic that is new. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
 
+    private static final String TOPIC = "contract-log";
+
     LogInfrastructure(KafkaBrokers brokers) {
-        this(brokers, "contract-log", LONGEST);
+        this(brokers, TOPIC, LONGEST);
+    }
+
+    /** Waits until the topic of the contract is no longer new: until then nobody is told who leads, or stands. */
+    static void awaitSettled(KafkaBrokers brokers) {
+        KafkaInfrastructure.warm(brokers, query(TOPIC, LONGEST), LONGEST);
     }
 
     LogInfrastructure(KafkaBrokers brokers, String topic, Duration longestLease) {
@@ -37,7 +44,7 @@ class LogInfrastructure extends KafkaInfrastructure {
         return LONGEST;
     }
 
-    /** The first fact of all finds a topic that is new, in which nobody leads until the longest lease is over. */
+    /** A fact may have a topic of its own, in which nobody leads until the longest lease is over. */
     @Override
     public Duration patience() {
         return super.patience().plus(LONGEST);
