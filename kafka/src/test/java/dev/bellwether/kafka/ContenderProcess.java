@@ -5,6 +5,7 @@ import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** A {@link Contender} in a process of its own, to be killed, stopped and continued. */
 final class ContenderProcess implements AutoCloseable {
@@ -27,15 +28,14 @@ final class ContenderProcess implements AutoCloseable {
     }
 
     void await(String line) {
-        Eventually.eventually(
-                id + " says «" + line + "», not only " + child,
-                PATIENCE,
-                () -> child.said().stream().anyMatch(line::equals));
+        eventually(
+                "says «" + line + "»",
+                () -> child.said().stream().filter(line::equals).findFirst());
     }
 
     /** Waits until it leads for the n-th time, and returns the token. */
     long awaitLeads(int times) {
-        return Eventually.eventually(id + " leads, having said " + child, PATIENCE, () -> {
+        return eventually("leads " + times + " times", () -> {
             var leads = child.said().stream()
                     .filter(line -> line.startsWith("leads "))
                     .toList();
@@ -47,10 +47,17 @@ final class ContenderProcess implements AutoCloseable {
 
     /** Waits until it leads, after it has led so many times and no longer did. */
     void awaitLeadsAfter(int reigns) {
-        Eventually.eventually(
-                id + " leads after " + reigns + " reigns, having said " + child,
-                PATIENCE,
-                () -> reigns().size() >= reigns && isLeading());
+        eventually(
+                "leads after " + reigns + " reigns",
+                () -> Optional.of(reigns().size()).filter(ended -> ended >= reigns && isLeading()));
+    }
+
+    private <T> T eventually(String what, Supplier<Optional<T>> value) {
+        try {
+            return Eventually.eventually(id + ' ' + what, PATIENCE, value);
+        } catch (AssertionError e) {
+            throw new AssertionError(e.getMessage() + "; it said " + child, e);
+        }
     }
 
     /** Returns whether it has said that it leads, and not yet until when. */
