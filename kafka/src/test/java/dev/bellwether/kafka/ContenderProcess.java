@@ -33,6 +33,15 @@ final class ContenderProcess implements AutoCloseable {
                 () -> child.said().stream().filter(line::equals).findFirst());
     }
 
+    /** Waits until it has said a line that begins like this. */
+    void awaitBeginning(String line) {
+        eventually(
+                "says «" + line + "…»",
+                () -> child.said().stream()
+                        .filter(said -> said.startsWith(line))
+                        .findFirst());
+    }
+
     /** Waits until it leads for the n-th time, and returns the token. */
     long awaitLeads(int times) {
         return eventually("leads " + times + " times", () -> {

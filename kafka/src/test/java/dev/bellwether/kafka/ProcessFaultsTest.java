@@ -79,10 +79,7 @@ class ProcessFaultsTest {
                 Eventually.throughout("frozen", LEASE.multipliedBy(2), () -> true);
                 one.resume();
                 one.command("commit");
-                Eventually.eventually(
-                        "the zombie's commit is refused: " + one.said(),
-                        Duration.ofSeconds(60),
-                        () -> one.said().stream().anyMatch(line -> line.startsWith("refused")));
+                one.awaitBeginning("refused"); // the zombie's commit
                 assertThat(one.said()).doesNotContain("committed");
                 one.await("event Fenced");
                 two.command("close");
