@@ -43,6 +43,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -374,6 +375,7 @@ class KafkaRosterTest {
     }
 
     @Test
+    @Timeout(180)
     void aMemberOfAnotherModeIsRefusedAndDisturbsNobody() throws InterruptedException {
         var disturbed = new CopyOnWriteArrayList<RosterEvent>();
         var config = config().lease(Duration.ofSeconds(30)).build(); // which a busy machine does not cost it
