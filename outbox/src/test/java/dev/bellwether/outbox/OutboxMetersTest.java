@@ -252,9 +252,9 @@ class OutboxMetersTest {
         try (var stage = new RelayStage();
                 var connection = stage.connect()) {
             var admin = OutboxAdmin.of(stage.database, stage.table);
-            stage.execute("INSERT INTO " + stage.table.name()
-                    + " (topic, record_key) SELECT 't', convert_to(i::text, 'UTF8') FROM generate_series(1,"
-                    + " 100500) AS i");
+            stage.execute(
+                    "INSERT INTO " + stage.table.name()
+                            + " (topic, record_key) SELECT 't', convert_to(i::text, 'UTF8') FROM generate_series(1, 100500) AS i");
             stage.execute("ANALYZE " + stage.table.name());
             var quick = admin.quickState();
             assertThat(quick.exact()).isFalse();
@@ -297,9 +297,9 @@ class OutboxMetersTest {
     void ofTwoWhoRequeueARecordAtOnceOneDoes() throws Exception {
         try (var stage = new RelayStage();
                 var holding = stage.connect()) {
-            stage.execute("INSERT INTO " + stage.table.parked()
-                    + " (id, event_id, created, topic, parked, reason) VALUES (5, gen_random_uuid(), now(),"
-                    + " 't', now(), 'x')");
+            stage.execute(
+                    "INSERT INTO " + stage.table.parked()
+                            + " (id, event_id, created, topic, parked, reason) VALUES (5, gen_random_uuid(), now(), 't', now(), 'x')");
             holding.setAutoCommit(false);
             try (var statement = holding.createStatement()) {
                 statement.execute("SELECT 1 FROM " + stage.table.parked() + " FOR UPDATE");
@@ -321,9 +321,9 @@ class OutboxMetersTest {
             Eventually.eventually(
                     "both wait for the record",
                     RelayStage.PATIENCE,
-                    () -> stage.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query"
-                                    + " LIKE '%"
-                                    + stage.table.parked() + "%'")
+                    () -> stage.number(
+                                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"
+                                            + stage.table.parked() + "%'")
                             == 2);
             holding.commit();
             for (var thread : threads) {
