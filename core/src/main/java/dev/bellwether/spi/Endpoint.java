@@ -44,6 +44,8 @@ public record Endpoint(String host, int port) {
     /** How those are named who are not at the beginning of the URI. */
     private static final Pattern HTTP = Pattern.compile("http(?<tls>s)?://(?<host>[^/?#@]+)/?");
 
+    private static final Pattern ADDRESS = Pattern.compile("(?:[0-9]{1,3}\\.){3}[0-9]{1,3}|.*:.*");
+
     private static final int HTTP_PORT = 80;
     private static final int HTTPS_PORT = 443;
     private static final int LARGEST_PORT = 65_535;
@@ -114,21 +116,37 @@ public record Endpoint(String host, int port) {
         return looks.stream().map(CompletableFuture::join).distinct().collect(Collectors.joining("; "));
     }
 
+    /** Where a name stands may not be told for long: that is given up. To connect takes its own time at most. */
     private CompletableFuture<String> looked(Duration patience) {
         var found = new CompletableFuture<String>();
-        var thread = new Thread(() -> found.complete(look(patience)), "bellwether-look");
+        var named = new CompletableFuture<InetAddress>();
+        var thread = new Thread(
+                () -> {
+                    try {
+                        found.complete(look(named, patience));
+                    } finally {
+                        found.complete(this + " cannot be reached");
+                    }
+                },
+                "bellwether-look");
         thread.setDaemon(true);
         thread.start();
-        return found.completeOnTimeout(
-                "the network does not answer whether there is a host " + host,
-                2 * patience.toMillis(),
-                TimeUnit.MILLISECONDS);
+        if (!ADDRESS.matcher(host).matches()) { // of which nobody is asked, however late our thread is
+            var unused = named.orTimeout(2 * patience.toMillis(), TimeUnit.MILLISECONDS)
+                    .whenComplete((known, late) -> {
+                        if (late != null) {
+                            found.complete("the network does not answer whether there is a host " + host);
+                        }
+                    });
+        }
+        return found;
     }
 
-    private String look(Duration patience) {
+    private String look(CompletableFuture<InetAddress> named, Duration patience) {
         try (var socket = new Socket()) {
-            socket.connect(
-                    new InetSocketAddress(InetAddress.getByName(host), port), (int) Math.max(1, patience.toMillis()));
+            var known = InetAddress.getByName(host);
+            named.complete(known);
+            socket.connect(new InetSocketAddress(known, port), (int) Math.max(1, patience.toMillis()));
             return this + " accepts connections and does not answer";
         } catch (UnknownHostException e) {
             return "unknown host " + host;

@@ -373,4 +373,12 @@ class ConnectUriTest {
             }
         }
     }
+
+    @Test
+    void anAddressIsNotTakenForANameOfWhichNobodyKnowsHoweverLateWeLook() {
+        var endpoint = new Endpoint("127.0.0.1", 1);
+        assertThat(Endpoint.complaints(List.of(endpoint), Duration.ofMillis(1)))
+                .as("not that the network does not answer")
+                .contains("127.0.0.1:1");
+    }
 }

@@ -515,7 +515,8 @@ class RunTest {
     @Test
     void longRunIsExtendedAgainAndAgain() throws Exception {
         var lease = LEASE.multipliedBy(3); // so that no stall of a busy machine ends it
-        var run = bellwether("run", "--lease", lease.toMillis() + "ms", "e", "--", "bash", "-c", STUBBORN);
+        var run = bellwether(
+                "run", "--lease", lease.toMillis() + "ms", "--grace", "300ms", "e", "--", "bash", "-c", STUBBORN);
         untilBeats(1);
         var since = System.nanoTime();
 
