@@ -167,7 +167,7 @@ class RightsTest {
         try (var stub = new StubServer(request -> {
             var count = request.method().equals("POST") ? asked.incrementAndGet() : 0;
             if (count == 1 || count == 3) {
-                return new Reply(429, Map.of("Retry-After", "2"), "{\"kind\":\"Status\",\"code\":429}");
+                return new Reply(429, Map.of("Retry-After", "4"), "{\"kind\":\"Status\",\"code\":429}");
             }
             if (count == 4) {
                 await(isGivenUp);
@@ -181,12 +181,16 @@ class RightsTest {
                     var begun = System.nanoTime();
                     assertThatThrownBy(() -> now(store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE)))
                             .hasMessageContaining("429");
-                    var time = isAnswered ? PATIENCE : Duration.ofSeconds(3);
+                    var time = isAnswered ? PATIENCE : Duration.ofSeconds(5);
+                    var called = System.nanoTime();
                     var written = store.write(KEY, 0, new Draft("one", ""), Urgency.KEEP, time);
                     assertThat(written.handle((done, error) -> error == null))
                             .succeedsWithin(PATIENCE.dividedBy(2)) // so long the last one has no answer
                             .isEqualTo(isAnswered);
-                    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+                    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(3_500));
+                    assertThat(Duration.ofNanos(System.nanoTime() - called))
+                            .as("its time began before the wait for the server, not after it")
+                            .isLessThan(time.plusSeconds(3));
                 }
                 isGivenUp.countDown();
             }
