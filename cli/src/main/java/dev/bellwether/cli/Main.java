@@ -172,15 +172,19 @@ public final class Main {
         line.setOut(around.out());
         line.setErr(around.err());
         line.setUsageHelpWidth(100);
-        line.setColorScheme(CommandLine.Help.defaultColorScheme(around.colours() ? Ansi.ON : Ansi.OFF));
+        line.setColorScheme(colours(around.colours())); // for standard output
         return line;
+    }
+
+    private static CommandLine.Help.ColorScheme colours(boolean wanted) {
+        return CommandLine.Help.defaultColorScheme(wanted ? Ansi.ON : Ansi.OFF);
     }
 
     private static int misused(ParameterException e, CommandEnvironment around, Secrets secrets) {
         var at = e.getCommandLine();
         var name = at.getCommandSpec().qualifiedName();
         if (e instanceof MissingParameterException && at.getParent() == null) {
-            at.usage(around.err());
+            at.usage(around.err(), colours(around.errColours()));
             return ExitCode.USAGE;
         }
         var unknown = unknownCommand(e, at);

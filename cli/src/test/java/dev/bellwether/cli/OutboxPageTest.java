@@ -201,6 +201,10 @@ class OutboxPageTest {
         var absent = Spoken.of(java.util.Map.of(), "console", "--outbox", DB, "--table", "absent", "--for", "1s");
         assertThat(absent.code()).isEqualTo(ExitCode.FAILED);
         assertThat(absent.err()).contains("there is no table absent");
+        var odd = Spoken.of(java.util.Map.of(), "console", "--outbox", DB, "--table", "a b", "--for", "1s");
+        var status = Spoken.of(java.util.Map.of(), "outbox", "status", "--db", DB, "--table", "a b");
+        assertThat(odd).as("as the other verbs say it").isEqualTo(status);
+        assertThat(odd.code()).isEqualTo(ExitCode.USAGE);
         var nowhere = Spoken.of(java.util.Map.of(), "console", "--table", "orders");
         assertThat(nowhere.code()).isEqualTo(ExitCode.USAGE);
         assertThat(nowhere.err()).contains("--outbox");

@@ -24,6 +24,14 @@ public record Spoken(int code, String out, String err) {
         return on(true, typed, environment, args);
     }
 
+    /** The same on a terminal, with standard error elsewhere, as by {@code 2>log}. */
+    static Spoken onTerminalButForErrors(Map<String, String> environment, String... args) {
+        var out = new StringWriter();
+        var err = new StringWriter();
+        var code = Main.run(around(true, false, "", environment, out, err), args);
+        return new Spoken(code, out.toString(), err.toString());
+    }
+
     private static Spoken on(boolean terminal, String typed, Map<String, String> environment, String... args) {
         var out = new StringWriter();
         var err = new StringWriter();
@@ -50,6 +58,16 @@ public record Spoken(int code, String out, String err) {
 
     private static CommandEnvironment around(
             boolean terminal, String typed, Map<String, String> environment, StringWriter out, StringWriter err) {
+        return around(terminal, terminal, typed, environment, out, err);
+    }
+
+    private static CommandEnvironment around(
+            boolean terminal,
+            boolean errTerminal,
+            String typed,
+            Map<String, String> environment,
+            StringWriter out,
+            StringWriter err) {
         return new CommandEnvironment(
                 environment,
                 new BufferedReader(new StringReader(typed)),
@@ -57,7 +75,7 @@ public record Spoken(int code, String out, String err) {
                 new PrintWriter(err, true),
                 terminal,
                 terminal,
-                terminal,
+                errTerminal,
                 true);
     }
 

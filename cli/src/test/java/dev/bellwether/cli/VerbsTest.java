@@ -575,6 +575,19 @@ class VerbsTest {
     }
 
     @Test
+    void coloursAreDecidedForEachStream() {
+        assertThat(Spoken.onTerminal("", environment).err()).contains("Usage:", "\u001b");
+        assertThat(Spoken.onTerminalButForErrors(environment).err())
+                .contains("Usage:")
+                .doesNotContain("\u001b");
+        assertThat(Spoken.onTerminalButForErrors(environment, "--help").out()).contains("\u001b");
+        assertThat(Spoken.onTerminalButForErrors(environment, "ls", "--on", "gopher://x")
+                        .err())
+                .contains("no backend for the scheme")
+                .doesNotContain("\u001b");
+    }
+
+    @Test
     void mistakesAreOneLineThatSaysWhatWouldBeRight() throws IOException {
         assertWrong("a URI without a scheme", "has no scheme", "ls", "--on", "billing");
         assertWrong("an unknown scheme", "no backend for the scheme", "ls", "--on", "gopher://x");

@@ -135,17 +135,18 @@ public final class OutboxCommand implements Runnable {
         }
 
         OutboxTable table(JdbcSource database) {
-            requireName();
+            requireName(table);
             var known = layout.or(() -> database.use(connection -> OutboxSchema.layout(connection, table)));
             return new OutboxTable(table, known.orElse(OutboxTable.Layout.BELLWETHER));
         }
+    }
 
-        private void requireName() {
-            try {
-                OutboxTable.named(table);
-            } catch (IllegalArgumentException e) {
-                throw new UsageException(String.valueOf(e.getMessage()), e);
-            }
+    /** Refuses what no outbox may be called, as a wrong command line. */
+    static void requireName(String table) {
+        try {
+            OutboxTable.named(table);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(String.valueOf(e.getMessage()), e);
         }
     }
 

@@ -46,7 +46,12 @@ public final class OutboxMonitor implements PageServer.Orders {
      * @param table its name
      * @param timeout how long to wait for an answer
      */
-    public record Place(String uri, String table, Duration timeout) {}
+    public record Place(String uri, String table, Duration timeout) {
+        /** Refuses what no outbox may be called. */
+        public Place {
+            OutboxCommand.requireName(table);
+        }
+    }
 
     /**
      * Looks for the first time.
