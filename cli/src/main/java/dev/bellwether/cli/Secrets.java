@@ -5,6 +5,7 @@ import dev.bellwether.spi.ConnectUri;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * Takes secrets out of messages: those of every URI that the command line, BELLWETHER_ON or BELLWETHER_OUTBOX may hold,
@@ -12,6 +13,10 @@ import java.util.Map;
  */
 final class Secrets {
     private static final String HIDDEN = "***";
+    /** The path of a file, and no beginning of a URI that somebody left out. */
+    private static final Pattern PATH = Pattern.compile("(?:~|\\.{1,2})?/[^/:][^:]*", Pattern.DOTALL);
+    /** A database in a file, which has no user. */
+    private static final Pattern FILE = Pattern.compile("(?i)\\s*jdbc:(?:sqlite|h2):(?!.*//).*", Pattern.DOTALL);
 
     private final List<ConnectUri> uris = new ArrayList<>();
     private final List<String> suspects = new ArrayList<>();
@@ -41,14 +46,15 @@ final class Secrets {
 
     /** Takes the secrets of this out, too, if it may be a URI. */
     void add(String text) {
-        if (text.indexOf(':') < 0 && text.indexOf('@') < 0) {
+        if ((text.indexOf(':') < 0 && text.indexOf('@') < 0) || PATH.matcher(text).matches()) {
             return;
         }
         var harmless = false;
         try {
             var uri = ConnectUri.parse(text);
             uris.add(uri);
-            harmless = text.indexOf('@') < 0 && uri.toString().equals(text.strip()); // nothing in it is to be hidden
+            harmless = (text.indexOf('@') < 0 || FILE.matcher(text).matches())
+                    && uri.toString().equals(text.strip()); // nothing in it is to be hidden
         } catch (ElectionException e) {
             suspects.add(text); // it cannot be taken apart
         }

@@ -81,6 +81,26 @@ class SecretsTest {
         assertThat(spoken.err()).contains("joint:?old=URI&next=URI").doesNotContain("s3cr3t");
     }
 
+    /** A home may be that of somebody somewhere, and whoever reads the message looks for the file. */
+    @Test
+    void aPathWithAnAtSignIsShown() throws Exception {
+        var home = Files.createDirectory(folder.resolve("ann@corp"));
+        var absent = home.resolve("absent").toString();
+        assertThat(Spoken.of(Map.of(), "ls", "--on-file", absent).err()).contains(absent);
+        assertThat(Spoken.of(Map.of(), "ls", "--on-file=" + absent).err()).contains(absent);
+        var database = "jdbc:sqlite:" + home.resolve("no").resolve("such.db");
+        for (var spoken : List.of(
+                Spoken.of(Map.of(), "ls", "--on", database), Spoken.of(Map.of("BELLWETHER_ON", database), "ls"))) {
+            assertThat(spoken.code()).isNotZero();
+            assertThat(spoken.err()).contains(database);
+        }
+        for (var secret : List.of("s3cr3t@host", "me:s3cr3t@host", "./me:s3cr3t@host")) {
+            assertThat(Spoken.of(Map.of(), "ls", "--on-file", secret).all())
+                    .contains("cannot be read")
+                    .doesNotContain("s3cr3t");
+        }
+    }
+
     /** Returns what a log would hold of it. */
     private static String chain(Throwable error) {
         var text = new StringWriter();

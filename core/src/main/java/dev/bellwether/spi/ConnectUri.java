@@ -49,6 +49,9 @@ public final class ConnectUri {
     private static final Pattern TOKEN =
             Pattern.compile("^([a-zA-Z][a-zA-Z0-9+.-]*://)((?:(?:\\$\\{[^}]*\\}|[^:@/?#;])*+@)++)");
 
+    /** A database in a file, whose path may hold an at sign. */
+    private static final Pattern FILE = Pattern.compile("(?i)jdbc:(?:sqlite|h2):(?!.*//).*", Pattern.DOTALL);
+
     /** A secret of {@code (name=value)(name=value)}, or of {@code (name=value,name=value)}. */
     private static final Pattern PARENTHESISED = Pattern.compile(
             "([(,][^(),=/?&;]*" + SECRET + "[^(),=/?&;]*=)(.*?)(?=\\)\\s*(?:[(),\\]/?;]|$)|,\\s*[\\w.-]+\\s*=|$)",
@@ -377,6 +380,9 @@ public final class ConnectUri {
             rememberInParts(m.group(2));
             return Matcher.quoteReplacement(m.group(1) + shownAs(m.group(2)));
         });
+        if (FILE.matcher(text).matches()) {
+            return shownText;
+        }
         shownText = PASSWORD.matcher(shownText).replaceFirst(m -> {
             rememberInParts(m.group(3));
             return Matcher.quoteReplacement(m.group(1) + m.group(2) + ":" + shownAs(m.group(3)) + "@");

@@ -189,6 +189,25 @@ class ConnectUriTest {
         assertThat(ConnectUri.parse("nats://ann@b:s3cr3t@host").toString()).doesNotContain("s3cr3t");
     }
 
+    /** It has no user: a home may be that of somebody somewhere. */
+    @Test
+    void theAtSignInThePathOfADatabaseFileEndsNoPassword() {
+        for (var file : List.of(
+                "jdbc:sqlite:/home/ann@corp/app.db",
+                "jdbc:sqlite:file:/home/ann@corp/app.db?mode=ro",
+                "JDBC:H2:/home/ann@corp/app",
+                "jdbc:h2:file:~/ann@corp/app;WRITE_DELAY=0")) {
+            var uri = ConnectUri.parse(file);
+            assertThat(uri).hasToString(file);
+            assertThat(uri.redact("cannot open /home/ann@corp/app.db")).isEqualTo("cannot open /home/ann@corp/app.db");
+        }
+        assertThat(ConnectUri.parse("jdbc:h2:/home/ann@corp/app;PASSWORD=s3cr3t"))
+                .hasToString("jdbc:h2:/home/ann@corp/app;PASSWORD=***");
+        for (var host : List.of("jdbc:h2:tcp://sa:s3cr3t@host/app", "jdbc:sqlite://sa:s3cr3t@host/app")) {
+            assertThat(ConnectUri.parse(host).toString()).doesNotContain("s3cr3t");
+        }
+    }
+
     @Test
     void aPasswordInParenthesesIsNotShown() {
         var uri = ConnectUri.parse("jdbc:mysql://address=(host=h)(user=u)(password=s3cr3t)(port=1)/db");
