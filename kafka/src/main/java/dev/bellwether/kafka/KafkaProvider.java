@@ -1,11 +1,13 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
 import java.util.HashMap;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** Knows {@code kafka://host:9092,host:9092?topic=leaders&name=value}: see {@link KafkaElections} for the names. */
 public final class KafkaProvider implements ElectionsProvider {
@@ -19,12 +21,27 @@ public final class KafkaProvider implements ElectionsProvider {
 
     @Override
     public void check(ConnectUri uri) {
-        settings(uri);
+        var unused = withoutSecrets(uri, () -> settings(uri));
     }
 
     @Override
     public Backend connect(ConnectUri uri) {
-        return KafkaElections.backend(settings(uri));
+        return withoutSecrets(uri, () -> KafkaElections.backend(settings(uri)));
+    }
+
+    /** Kafka's clients repeat addresses, and in one that is wrong a secret may stand; so may it in the causes. */
+    private static <T> T withoutSecrets(ConnectUri uri, Supplier<T> work) {
+        try {
+            return work.get();
+        } catch (ElectionException e) {
+            var said = String.valueOf(e.getMessage());
+            var shown = uri.redact(said);
+            throw shown.equals(said)
+                    ? e
+                    : e instanceof UnavailableException
+                            ? new UnavailableException(shown)
+                            : new ElectionException(shown);
+        }
     }
 
     private static Settings settings(ConnectUri uri) {

@@ -99,6 +99,17 @@ class KafkaSettingsTest {
                 .hasMessageContaining("localhost:9092 are wrong");
     }
 
+    /** As with a semicolon where a question mark should be: then it is part of an address. */
+    @Test
+    void aSecretInTheWrongPlaceIsNotShownByWhatKafkaSays() {
+        assertThatThrownBy(() -> Elections.connect("kafka://%host:1;sasl.jaas.config=s3cr3t"))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("are wrong")
+                .hasMessageContaining("Invalid url in bootstrap.servers")
+                .hasMessageNotContaining("s3cr3t")
+                .hasNoCause();
+    }
+
     /** What only shows when a client is made. */
     @Test
     void aPropertyThatAProducerRefusesIsRefusedByItsName() {
