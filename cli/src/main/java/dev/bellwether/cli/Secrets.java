@@ -46,7 +46,8 @@ final class Secrets {
 
     /** Takes the secrets of this out, too, if it may be a URI. */
     void add(String text) {
-        if ((text.indexOf(':') < 0 && text.indexOf('@') < 0) || PATH.matcher(text).matches()) {
+        if ((text.indexOf(':') < 0 && text.indexOf('@') < 0)
+                || PATH.matcher(text).matches()) {
             return;
         }
         var harmless = false;

@@ -258,8 +258,7 @@ final class EtcdRecordStore implements RecordStore {
         var revoked = grants.values().stream()
                 .map(Grant::id)
                 .filter(id -> id.isDone() && !id.isCompletedExceptionally())
-                .map(id -> client.write(
-                        Urgency.LIST, "lease/revoke", "{\"ID\":\"" + id.join() + "\"}", REVOKING))
+                .map(id -> client.write(Urgency.LIST, "lease/revoke", "{\"ID\":\"" + id.join() + "\"}", REVOKING))
                 .toArray(CompletableFuture<?>[]::new);
         grants.clear();
         try {

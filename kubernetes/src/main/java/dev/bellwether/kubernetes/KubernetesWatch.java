@@ -189,9 +189,7 @@ final class KubernetesWatch implements AutoCloseable {
             version = ""; // what was before can be told no more, or is unknown
             pause = code == GONE && !isFresh ? PAUSE : PAUSE_AFTER_NOTHING;
         }
-        return code == GONE
-                ? new ElectionException(message)
-                : client.error("watch", client.leases(""), code, message);
+        return code == GONE ? new ElectionException(message) : client.error("watch", client.leases(""), code, message);
     }
 
     private static boolean isStatus(Json said) {

@@ -215,7 +215,10 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private static String reason(Throwable error) {
-        return String.valueOf(Causes.root(error).getMessage()).lines().findFirst().orElse("");
+        return String.valueOf(Causes.root(error).getMessage())
+                .lines()
+                .findFirst()
+                .orElse("");
     }
 
     private RuntimeException refusal(Link used, String said) {

@@ -88,7 +88,9 @@ enum Dialect {
                                 + " @bellwether_lock = @@SESSION.innodb_lock_wait_timeout,"
                                 + " SESSION innodb_lock_wait_timeout = 1");
             } catch (SQLException e) {
-                throw SqlErrors.isBreak(e) ? new SqlErrors.NotBegun(e) : e; // MariaDB does not say that it has ended a session
+                throw SqlErrors.isBreak(e)
+                        ? new SqlErrors.NotBegun(e)
+                        : e; // MariaDB does not say that it has ended a session
             }
             super.begin(connection);
         }

@@ -240,14 +240,11 @@ class NoticesTest {
         try (var pool = new HikariDataSource(config)) {
             var deaf = new DeafDataSource(new SplitDataSource(pool, server.uri()));
             try (var elections = SqlElections.using(
-                            deaf,
-                            SqlConfig.builder().table(table).build(),
-                            dev.bellwether.ElectionsConfig.defaults());
+                            deaf, SqlConfig.builder().table(table).build(), dev.bellwether.ElectionsConfig.defaults());
                     var candidacy = elections.stand(election, CandidacyConfig.ofLease(LEASE))) {
                 assertThat(candidacy.await(PATIENCE)).isPresent();
                 Eventually.eventually("it listens", PATIENCE, () -> deaf.listened() > 0);
-                Eventually.eventually(
-                        "it listens again and again", Duration.ofSeconds(55), () -> deaf.listened() == 3);
+                Eventually.eventually("it listens again and again", Duration.ofSeconds(55), () -> deaf.listened() == 3);
             }
         }
     }
