@@ -127,7 +127,7 @@ class RenewedCertificatesTest {
                     () -> candidacy.mandate().filter(held -> held.token() > before.token()));
             assertThat(next.token()).isGreaterThan(before.token());
             assertThat(candidacy.failure()).isEmpty();
-            assertThat(elections.election("billing").leader()).isPresent();
+            Eventually.eventually("others see who leads", PATIENCE, elections.election("billing")::leader);
         }
     }
 
@@ -180,7 +180,8 @@ class RenewedCertificatesTest {
             brokers.broker(1).start();
             assertThat(roster.await(4, PATIENCE)).isTrue();
             assertThat(roster.failure()).isEmpty();
-            assertThat(elections.rosterState("prices")).isPresent(); // which asks the brokers
+            Eventually.eventually( // which asks the brokers
+                    "its state is seen", PATIENCE, () -> elections.rosterState("prices"));
         }
     }
 }
