@@ -260,15 +260,15 @@ final class MetadataLocks implements OpenWriters {
         var touch = " UNION ALL SELECT 0, '', '' FROM " + table + " WHERE FALSE";
         if (found == Source.PLUGIN) {
             sql = "SELECT thread_id, lock_mode, '' FROM information_schema.metadata_lock_info WHERE lock_type ="
-                    + " 'Table metadata lock' AND table_schema = " + quoted(schema) + " AND table_name = "
-                    + quoted(name) + touch;
+                    + " 'Table metadata lock' AND " + is("table_schema", schema, folds) + " AND "
+                    + is("table_name", name, folds) + touch;
             own = text(reading, "SELECT connection_id()");
             deletes = text(deleting, "SELECT connection_id()");
             return;
         }
         sql = "SELECT owner_thread_id, lock_type, concat(owner_event_id, '/', object_instance_begin)"
-                + " FROM performance_schema.metadata_locks WHERE object_type = 'TABLE' AND object_schema = "
-                + quoted(schema) + " AND object_name = " + quoted(name) + touch;
+                + " FROM performance_schema.metadata_locks WHERE object_type = 'TABLE' AND "
+                + is("object_schema", schema, folds) + " AND " + is("object_name", name, folds) + touch;
         own = thread(reading);
         deletes = thread(deleting);
     }
@@ -296,6 +296,12 @@ final class MetadataLocks implements OpenWriters {
     static boolean isRefusal(SQLException e) {
         // a right is missing; no such table; XAER_RMERR is what XA RECOVER says without its right
         return String.valueOf(e.getSQLState()).startsWith("42") || e.getErrorCode() == 1227 || e.getErrorCode() == 1401;
+    }
+
+    /** Servers compare these names without their case, also where they tell tables apart by it. */
+    private static String is(String column, String name, boolean folds) {
+        var alike = column + " = " + quoted(name);
+        return folds ? alike : alike + " AND CAST(" + column + " AS BINARY) = " + quoted(name);
     }
 
     private static String quoted(String text) {

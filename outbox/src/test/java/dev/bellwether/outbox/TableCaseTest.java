@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Servers that tell names of tables apart by case, and servers that do not: {@code lower_case_table_names}. */
 class TableCaseTest {
@@ -20,11 +21,7 @@ class TableCaseTest {
                 var writing = server.connect()) {
             var table = OutboxTable.named("Billing.Outbox");
             execute(writing, "CREATE DATABASE Billing");
-            for (var sql : OutboxSchema.ddl(writing, table, OutboxForm.PLAIN).split(";\\s*", -1)) {
-                if (!sql.isBlank()) {
-                    execute(writing, sql);
-                }
-            }
+            create(writing, table);
             var locks = MetadataLocks.of(reading, deleting, table.name());
             assertThat(locks.look().orElseThrow().names()).isEmpty();
             writing.setAutoCommit(false);
@@ -32,6 +29,35 @@ class TableCaseTest {
             assertThat(locks.look().orElseThrow().names()).hasSize(1);
             writing.commit();
             assertThat(MysqlStore.told(reading, table, "auto_increment")).isEqualTo(2);
+        }
+    }
+
+    /** Its writers would keep gaps of ours open. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MARIADB_SCHEMA", "MYSQL"})
+    void whoWritesIntoAnOutboxThatIsSpeltOtherwiseIsNoneOfOurs(Kind kind) throws Exception {
+        var server = MysqlFamilyServer.shared(kind);
+        try (var reading = server.connect();
+                var deleting = server.connect();
+                var writing = server.connect()) {
+            create(writing, OutboxTable.named("Spelt"));
+            create(writing, OutboxTable.named("spelt"));
+            var locks = MetadataLocks.of(reading, deleting, "Spelt");
+            writing.setAutoCommit(false);
+            execute(writing, "INSERT INTO spelt (topic) VALUES ('orders')");
+            assertThat(locks.look().orElseThrow().names()).isEmpty();
+            execute(writing, "INSERT INTO Spelt (topic) VALUES ('orders')");
+            assertThat(locks.look().orElseThrow().names()).hasSize(1);
+        }
+    }
+
+    private static void create(Connection connection, OutboxTable table) throws SQLException {
+        for (var sql : OutboxSchema.ddl(connection, table, OutboxForm.PLAIN).split(";\\s*", -1)) {
+            if (!sql.isBlank()) {
+                execute(connection, sql);
+            }
         }
     }
 
