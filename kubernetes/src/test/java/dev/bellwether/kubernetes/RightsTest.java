@@ -704,44 +704,29 @@ class RightsTest {
         }
     }
 
-    /** To list all, twice a second, is what such a server needs least. */
     @Test
     void aWatchThatIsTooMuchForTheServerGoesOnWhereItWasAndNotSooner() throws Exception {
-        var watched = new CopyOnWriteArrayList<Long>();
-        Function<Request, Reply> answers = request -> {
-            if (!request.uri().contains("watch=true")) {
-                return usual(request);
-            }
-            watched.add(System.nanoTime());
-            return watched.size() == 1
-                    ? Reply.failure(429, "TooManyRequests", "try again later", "{\"retryAfterSeconds\":2}")
-                    : Reply.of(200, "");
-        };
-        try (var stub = new StubServer(answers);
-                var store = open(stub);
-                var watch = store.watch(KEY, found -> {})) {
-            assertThat(watch).isNotNull();
-            Eventually.eventually("it asks again", PATIENCE, () -> watched.size() > 1);
-            assertThat(watched.get(1) - watched.get(0)).isGreaterThan(TimeUnit.SECONDS.toNanos(2) - 1);
-            assertThat(stub.requests().stream()
-                            .map(Request::uri)
-                            .dropWhile(uri -> !uri.contains("watch=true"))
-                            .limit(2))
-                    .allMatch(uri -> uri.contains("watch=true"));
-        }
+        goesOnAfterTwoSeconds(
+                Reply.failure(429, "TooManyRequests", "try again later", "{\"retryAfterSeconds\":2}"),
+                Reply.of(200, ""));
     }
 
     /** A proxy before the server speaks for itself: in plain text, in an object of its own, or not at all. */
     @ParameterizedTest
     @ValueSource(strings = {"Too many requests", "{\"message\":\"API rate limit exceeded\"}", ""})
     void aWatchThatAProxyRefusesGoesOnWhereItWasAndNotSoonerThanThatSays(String body) throws Exception {
+        goesOnAfterTwoSeconds(new Reply(429, Map.of("Retry-After", "2"), body), Reply.silence());
+    }
+
+    /** To list all, twice a second, is what a server that refuses a watch so needs least. */
+    private void goesOnAfterTwoSeconds(Reply refusal, Reply later) throws Exception {
         var watched = new CopyOnWriteArrayList<Long>();
         Function<Request, Reply> answers = request -> {
             if (!request.uri().contains("watch=true")) {
                 return usual(request);
             }
             watched.add(System.nanoTime());
-            return watched.size() == 1 ? new Reply(429, Map.of("Retry-After", "2"), body) : Reply.silence();
+            return watched.size() == 1 ? refusal : later;
         };
         try (var stub = new StubServer(answers);
                 var store = open(stub);
