@@ -81,7 +81,7 @@ class SecretsTest {
         assertThat(spoken.err()).contains("joint:?old=URI&next=URI").doesNotContain("s3cr3t");
     }
 
-    /** A home may be that of somebody somewhere, and whoever reads the message looks for the file. */
+    /** A home may be that of somebody somewhere, and who reads the message looks for the file. */
     @Test
     void aPathWithAnAtSignIsShown() throws Exception {
         var home = Files.createDirectory(folder.resolve("ann@corp"));

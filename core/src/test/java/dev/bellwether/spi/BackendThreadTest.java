@@ -73,13 +73,28 @@ class BackendThreadTest {
 
     @Test
     void aLastingBodyBeginsAgainWhateverEndsIt() throws Exception {
+        beginsAgainAfter(() -> {
+            throw new OutOfMemoryError("planted");
+        });
+    }
+
+    /** It ended then, and those who relied on it waited in vain. */
+    @Test
+    void aLastingBodyThatDiesOfAnInterruptBeginsAgain() throws Exception {
+        beginsAgainAfter(() -> {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("planted");
+        });
+    }
+
+    private static void beginsAgainAfter(Runnable death) throws Exception {
         var runs = new AtomicInteger();
         var closed = new AtomicBoolean();
         var thread = BackendThread.lasting(
                 "bellwether-test",
                 () -> {
                     if (runs.incrementAndGet() == 1) {
-                        throw new OutOfMemoryError("planted");
+                        death.run();
                     }
                     closed.set(true);
                 },
@@ -107,28 +122,8 @@ class BackendThreadTest {
         assertThat(runs).hasValue(1);
     }
 
-    /** It ended then, and those who relied on it waited in vain. */
     @Test
-    void aLastingBodyThatDiesOfAnInterruptBeginsAgain() throws Exception {
-        var runs = new AtomicInteger();
-        var closed = new AtomicBoolean();
-        var thread = BackendThread.lasting(
-                "bellwether-test",
-                () -> {
-                    if (runs.incrementAndGet() == 1) {
-                        Thread.currentThread().interrupt();
-                        throw new IllegalStateException("planted");
-                    }
-                    closed.set(true);
-                },
-                closed::get);
-        thread.start();
-        thread.join();
-        assertThat(runs).hasValue(2);
-    }
-
-    @Test
-    void aPauseIsOverForWhoeverIsInterruptedButNotTheNextOne() {
+    void anInterruptEndsOnePauseAndNotTheNextOne() {
         Thread.currentThread().interrupt();
         BackendThread.pause(1);
         assertThat(Thread.currentThread().isInterrupted()).isFalse();

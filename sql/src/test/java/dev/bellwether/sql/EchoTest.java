@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** When an echo is asked for: whoever is not told that it is missed must not come to ask again and again. */
+/** When an echo is asked for: one who is not told that it is missed must not come to ask again and again. */
 class EchoTest {
     private static final long NOW = 1_000;
     private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);

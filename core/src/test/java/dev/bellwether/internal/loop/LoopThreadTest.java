@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class LoopThreadTest {
-    /** Whoever waits parks: an interrupt that nobody forgets ends each later park at once. */
+    /** A loop that waits parks: an interrupt that nobody forgets ends each later park at once. */
     @Test
     void aLoopThatWasInterruptedGoesOnAndWaitsForItsTimers() throws Exception {
         var clock = new CountingClock();
