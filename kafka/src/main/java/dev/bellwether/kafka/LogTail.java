@@ -87,6 +87,8 @@ final class LogTail implements AutoCloseable {
      */
     private Optional<Integer> epoch = Optional.empty();
 
+    private boolean fails; // and somebody has been told
+
     LogTail(TopicPartition partition, Supplier<? extends Consumer<byte[], byte[]>> connector, Follower follower) {
         this.partition = partition;
         this.connector = connector;
@@ -157,15 +159,27 @@ final class LogTail implements AutoCloseable {
                 pause(REFUSED_PAUSE);
             } catch (Exception e) {
                 if (!closed) {
-                    log.warn("reading {} failed; trying again", partition, e);
+                    failed(e);
                     pause(PAUSE);
                 }
             } catch (Error e) {
                 again.set(true); // nobody knows how far it came: all is read once more
                 pause(PAUSE);
-                log.error("reading {} failed; beginning again", partition, e);
+                failed(e);
             }
         }
+    }
+
+    /** It is told once, however often it is tried. */
+    private void failed(Throwable e) {
+        if (fails) {
+            log.debug("reading {} failed again", partition, e);
+        } else if (e instanceof Error) {
+            log.error("reading {} failed; beginning again, until it can be read", partition, e);
+        } else {
+            log.warn("reading {} failed; trying again, until it can be read", partition, e);
+        }
+        fails = true;
     }
 
     // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with
@@ -215,6 +229,10 @@ final class LogTail implements AutoCloseable {
             }
             follower.reached(next);
             goOn(reading, follower.onward(next));
+            if (fails) {
+                fails = false;
+                log.info("{} can be read again", partition);
+            }
         } catch (WakeupException e) {
             // to look around, or to see that we are closed
         } catch (OffsetOutOfRangeException e) {

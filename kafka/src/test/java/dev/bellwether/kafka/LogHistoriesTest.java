@@ -25,6 +25,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
@@ -377,6 +378,25 @@ class LogHistoriesTest {
             tail.start();
             assertThat(tries.await(30, TimeUnit.SECONDS)).isTrue();
             assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(Duration.ofMillis(500));
+        }
+    }
+
+    /** As while the names of the brokers are not known, which may last: the log must not fill up with it. */
+    @Test
+    void aTailWhoseClientCannotBeMadeSaysSoOnce() {
+        var tries = new AtomicInteger();
+        Supplier<MockConsumer<byte[], byte[]>> connector = () -> {
+            if (tries.incrementAndGet() < 4) {
+                throw new KafkaException("pretended");
+            }
+            return new Broker(new AtomicBoolean());
+        };
+        try (var said = new LogSaid();
+                var tail = new LogTail(PARTITION, connector, new Watcher())) {
+            tail.start();
+            Eventually.eventually(
+                    "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
+            assertThat(said.warnings("reading " + PARTITION)).hasSize(1);
         }
     }
 

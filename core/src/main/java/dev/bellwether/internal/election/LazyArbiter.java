@@ -9,6 +9,7 @@ import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.HandOverNote;
@@ -27,7 +28,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -85,7 +85,7 @@ public final class LazyArbiter implements Arbiter {
     // ---------------------------------------------------------------- the thread that connects
 
     private void run() {
-        while (!thread.isInterrupted() && !closed && connected == null && fatal == null) {
+        while (!isOver()) {
             try {
                 connected(connector.get());
             } catch (UnavailableException e) {
@@ -97,18 +97,14 @@ public final class LazyArbiter implements Arbiter {
                 failed(new ElectionException("cannot connect to " + where + ": " + e, e));
             }
             tried.complete(true);
-            if (connected == null && fatal == null) {
-                pause();
+            if (!isOver()) {
+                BackendThread.pause(PAUSE.toNanos());
             }
         }
     }
 
-    private void pause() {
-        try {
-            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
-        } catch (InterruptedException e) {
-            thread.interrupt();
-        }
+    private boolean isOver() {
+        return closed || connected != null || fatal != null;
     }
 
     private void connected(Backend backend) {

@@ -280,6 +280,19 @@ class LazyArbiterTest {
     }
 
     @Test
+    void anInterruptOfSomebodyElsesDoesNotEndTheTries() throws Exception {
+        try (var elections = lazily(this::connect)) {
+            var candidacy = elections.stand("billing");
+            assertThat(tried.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().equals("bellwether-connect"))
+                    .forEach(Thread::interrupt);
+            there.complete(true);
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
     void aClientThatSwallowsTheInterruptIsNotAskedAgainAfterTheElectionsWereClosed() throws Exception {
         var connecting = new CompletableFuture<Thread>();
         var elections = lazily(() -> {
