@@ -60,6 +60,7 @@ class SameWorldTest {
         var process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=1", // so few worlds do not pay for what a better compiler costs
                         "-cp",
                         System.getProperty("java.class.path"),
                         SameWorldTest.class.getName(),
