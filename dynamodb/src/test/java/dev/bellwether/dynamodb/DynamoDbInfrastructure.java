@@ -32,6 +32,12 @@ final class DynamoDbInfrastructure implements Infrastructure {
         return Duration.ofSeconds(1);
     }
 
+    /** Its local server is the slowest of all when a machine is busy: a write may take seconds. */
+    @Override
+    public Duration longLease() {
+        return Duration.ofSeconds(40);
+    }
+
     @Override
     public Elections connect(ElectionsConfig config) {
         return Elections.connect(server.uri("contract", "&create=true&poll=200ms"), config);

@@ -30,6 +30,8 @@ public final class Stage implements AutoCloseable {
      * it and has as long again, so another such stall costs no mandate.
      */
     private static final int STALLS = 4;
+    /** So many fall into a lease that is to outlast the stalls of a busy machine. */
+    private static final int RENEWALS = 10;
 
     private final Infrastructure infrastructure;
     private final Duration lease;
@@ -103,9 +105,9 @@ public final class Stage implements AutoCloseable {
 
     // ---------------------------------------------------------------- clients
 
-    /** Connects a client. */
+    /** Connects a client that waits for an answer as long as a test does. */
     public Elections client() {
-        return client(ElectionsConfig.defaults());
+        return client(ElectionsConfig.builder().requestTimeout(patience()).build());
     }
 
     /** Connects a client. */
@@ -179,7 +181,12 @@ public final class Stage implements AutoCloseable {
 
     /** Stands like that, with the given log. */
     public Actor standFirm(Elections client, EventLog log) {
-        return stand(client, log, settings -> settings.lease(firmLease()));
+        return stand(client, log, this::firm);
+    }
+
+    /** Sets the lease of who {@linkplain #standFirm stands firm}, and how often it is renewed. */
+    CandidacyConfig.Builder firm(CandidacyConfig.Builder settings) {
+        return settings.lease(firmLease()).renewInterval(firmLease().dividedBy(RENEWALS));
     }
 
     /** Returns the lease of who {@linkplain #standFirm stands firm}. */
@@ -189,7 +196,7 @@ public final class Stage implements AutoCloseable {
 
     /**
      * Stands with the long lease, and a stand-down budget of more than half of it, so that a candidate that waits for
-     * either cannot look like one that was handed the seat.
+     * either cannot look like one that was handed the seat. What is left of the lease has several renewals.
      */
     public Actor standLong(Elections client) {
         return standLong(client, new EventLog(), settings -> settings);
@@ -197,25 +204,20 @@ public final class Stage implements AutoCloseable {
 
     /** Stands with the long lease, the given log, and settings of your own. */
     public Actor standLong(Elections client, EventLog log, UnaryOperator<CandidacyConfig.Builder> settings) {
-        return stand(
-                client,
-                log,
-                builder -> settings.apply(infrastructure
-                        .settings(longLease())
-                        .candidate("c" + serial.incrementAndGet())
-                        .standDownBudget(longLease().multipliedBy(3).dividedBy(5))));
+        return stand(client, log, builder -> settings.apply(longSettings()));
     }
 
     /** Stands for another election with the long lease. */
     public Actor standLong(Elections client, String election, EventLog log) {
-        return stand(
-                client,
-                election,
-                log,
-                builder -> infrastructure
-                        .settings(longLease())
-                        .candidate("c" + serial.incrementAndGet())
-                        .standDownBudget(longLease().multipliedBy(3).dividedBy(5)));
+        return stand(client, election, log, builder -> longSettings());
+    }
+
+    private CandidacyConfig.Builder longSettings() {
+        return infrastructure
+                .settings(longLease())
+                .candidate("c" + serial.incrementAndGet())
+                .renewInterval(longLease().dividedBy(RENEWALS))
+                .standDownBudget(longLease().multipliedBy(3).dividedBy(5));
     }
 
     /** Looks at this test's election from outside. */
