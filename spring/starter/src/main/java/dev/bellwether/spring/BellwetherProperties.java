@@ -7,10 +7,12 @@ import dev.bellwether.LockConfig;
 import dev.bellwether.TaskFailure;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 
@@ -337,30 +339,65 @@ public class BellwetherProperties {
     }
 
     /** A key for the elections over a client of the application, and what stands for it in URIs of this scheme. */
-    private record OfClient(String scheme, String key, boolean isSet, String inUri) {}
+    private record OfClient(String scheme, String key, boolean isSet, String inUri) {
+        boolean isFor(String uri) {
+            return isSet && uri.strip().toLowerCase(Locale.ROOT).startsWith(scheme);
+        }
+
+        boolean isSaidBy(String uri) {
+            return inUri.startsWith("?")
+                    ? uri.replace('&', '?').contains(inUri.substring(0, inUri.indexOf('=') + 1))
+                    : uri.strip().matches("\\w+://[^/]+/.+");
+        }
+    }
+
+    private List<OfClient> ofClients() {
+        return List.of(
+                new OfClient("jdbc:", "sql.table", sql.table != null, "?bellwether.table="),
+                new OfClient("jdbc:", "sql.create-table", !sql.createTable, "?bellwether.createTable=false"),
+                new OfClient("kafka:", "kafka.topic", kafka.topic != null, "?topic="),
+                new OfClient("kafka:", "kafka.create-topic", !kafka.createTopic, "?topic.create=false"),
+                new OfClient("kafka:", "kafka.by", kafka.by != null, "?by="),
+                new OfClient("kafka:", "kafka.longest-lease", kafka.longestLease != null, "?longest.lease="),
+                new OfClient("nats:", "nats.bucket", nats.bucket != null, "?bucket="),
+                new OfClient("tls:", "nats.bucket", nats.bucket != null, "?bucket="),
+                new OfClient("zk:", "zookeeper.root", zookeeper.root != null, "a path"));
+    }
 
     /**
      * Refuses what is set for a client of the same kind as the URI: who sets it expects it to hold for that, too, and
-     * might elect beside others in another table.
+     * might elect beside others in another table. Where to move to may say it for itself.
      */
-    void requireNoneOverlookedBy(String of) {
-        Stream.of(
-                        new OfClient("jdbc:", "sql.table", sql.table != null, "?bellwether.table="),
-                        new OfClient("jdbc:", "sql.create-table", !sql.createTable, "?bellwether.createTable=false"),
-                        new OfClient("kafka:", "kafka.topic", kafka.topic != null, "?topic="),
-                        new OfClient("kafka:", "kafka.create-topic", !kafka.createTopic, "?topic.create=false"),
-                        new OfClient("kafka:", "kafka.by", kafka.by != null, "?by="),
-                        new OfClient("kafka:", "kafka.longest-lease", kafka.longestLease != null, "?longest.lease="),
-                        new OfClient("nats:", "nats.bucket", nats.bucket != null, "?bucket="),
-                        new OfClient("tls:", "nats.bucket", nats.bucket != null, "?bucket="),
-                        new OfClient("zk:", "zookeeper.root", zookeeper.root != null, "a path"))
-                .filter(one -> one.isSet && of.strip().toLowerCase(Locale.ROOT).startsWith(one.scheme))
-                .findFirst()
-                .ifPresent(one -> {
-                    throw new ElectionException("bellwether." + one.key + " is for elections over the application's own"
-                            + " client, and would be overlooked beside bellwether.uri: write " + one.inUri
+    void requireNoneOverlooked() {
+        if (uri != null) {
+            var there = uri;
+            refuse(
+                    one -> one.isFor(there),
+                    one -> "beside bellwether.uri: write " + one.inUri
                             + " into the URI instead, or remove bellwether.uri");
-                });
+        }
+        if (movingTo != null) {
+            var there = movingTo;
+            refuse(
+                    one -> one.isFor(there) && !one.isSaidBy(there),
+                    one -> "where bellwether.moving-to leads: write " + one.inUri + " into that URI, too");
+        }
+    }
+
+    private void refuse(Predicate<OfClient> overlooked, Function<OfClient, String> where) {
+        ofClients().stream().filter(overlooked).findFirst().ifPresent(one -> {
+            throw new ElectionException("bellwether." + one.key + " is for elections over the application's own"
+                    + " client, and would be overlooked " + where.apply(one));
+        });
+    }
+
+    /** Refuses a move to where we are: a candidate would wait for itself, and nobody would lead. */
+    void requireAnotherPlace() {
+        if (movingTo != null && uri != null && movingTo.strip().equals(uri.strip())) {
+            throw new ElectionException("bellwether.moving-to and bellwether.uri name the same infrastructure, where a"
+                    + " candidate would wait for itself: if the move is over, remove bellwether.moving-to; if it"
+                    + " begins, set bellwether.uri to where the elections are now");
+        }
     }
 
     /** Returns the settings of the candidacy in an election, declared or not. */

@@ -3,6 +3,7 @@ package dev.bellwether.spring;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
@@ -16,6 +17,8 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
 
     /** Opens what the settings name, or else the one that there is; jointly with where to move to, if that is named. */
     static Elections open(BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
+        properties.requireAnotherPlace();
+        properties.requireNoneOverlooked();
         var next = properties.getMovingTo();
         if (next == null) {
             return openOne(properties, sources, config);
@@ -24,11 +27,13 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
                 .requestTimeout(config.requestTimeout())
                 .connectLazily(config.connectLazily())
                 .build();
-        var old = openOne(properties, sources, silent);
+        var open = new ArrayList<Elections>();
         try {
-            return Elections.jointly(old, Elections.connect(next, silent), config);
+            open.add(openOne(properties, sources, silent));
+            open.add(Elections.connect(next, silent));
+            return Elections.jointly(open.get(0), open.get(1), config);
         } catch (RuntimeException | Error e) {
-            old.close();
+            open.forEach(Elections::close);
             throw e;
         }
     }
@@ -37,7 +42,6 @@ record ElectionsSource(String client, Function<ElectionsConfig, Elections> open)
             BellwetherProperties properties, List<ElectionsSource> sources, ElectionsConfig config) {
         var uri = properties.getUri();
         if (uri != null) {
-            properties.requireNoneOverlookedBy(uri);
             return Elections.connect(uri, config);
         }
         var client = properties.getClient();

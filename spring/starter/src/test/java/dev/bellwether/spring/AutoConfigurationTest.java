@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.UUID;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -137,6 +138,59 @@ class AutoConfigurationTest {
                         .rootCause()
                         .hasMessageContaining("bellwether." + property.substring(0, property.indexOf('=')))
                         .hasMessageContaining("write " + instead));
+    }
+
+    /** Step 3 of the move would elect in what is set, beside step 2, which elects elsewhere. */
+    @ParameterizedTest
+    @CsvSource({
+        "memory:old, jdbc:h2:mem:x, sql.table=ops.elections, ?bellwether.table=",
+        "memory:old, kafka://127.0.0.1:1, kafka.topic=elections, ?topic=",
+        "memory:old, zk://127.0.0.1:1, zookeeper.root=/elections, a path",
+        ", jdbc:h2:mem:x, sql.table=ops.elections, ?bellwether.table=",
+        ", jdbc:h2:mem:x?bellwether.createTable=true, sql.table=ops.elections, ?bellwether.table=",
+        ", nats://127.0.0.1:1, nats.bucket=elections, ?bucket="
+    })
+    void whatWouldBeOverlookedBesideAMoveIsRefused(
+            @Nullable String uri, String next, String property, String instead) {
+        Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withPropertyValues("bellwether.moving-to=" + next, "bellwether." + property)
+                .withPropertyValues(uri == null ? "bellwether.client=sql" : "bellwether.uri=" + uri)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("bellwether." + property.substring(0, property.indexOf('=')))
+                        .hasMessageContaining("bellwether.moving-to")
+                        .hasMessageContaining("write " + instead));
+    }
+
+    @Test
+    void whoMovesSaysWhichTableIsMeantOnEitherSide() {
+        Contexts.plain()
+                .withUserConfiguration(Database.class)
+                .withPropertyValues(
+                        "bellwether.moving-to=jdbc:h2:mem:" + UUID.randomUUID()
+                                + ";DB_CLOSE_DELAY=-1?bellwether.table=seats",
+                        "bellwether.sql.table=ops_seats",
+                        "bellwether.elections.billing.lease=5s")
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    var billing = context.getBean(Candidacies.class).of("billing");
+                    assertThat(billing.await(Duration.ofSeconds(30))).isPresent();
+                });
+    }
+
+    /** As at step 3, if the line that it removes was left there: nobody would lead. */
+    @Test
+    void aMoveToWhereItIsIsRefused() {
+        var uri = "memory:" + UUID.randomUUID();
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=" + uri, "bellwether.moving-to=" + uri)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .isInstanceOf(ElectionException.class)
+                        .hasMessageContaining("remove bellwether.moving-to"));
     }
 
     /** Such as on somebody's own machine, over the settings of all. */
