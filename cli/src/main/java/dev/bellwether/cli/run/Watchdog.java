@@ -47,7 +47,7 @@ final class Watchdog {
     private final CompletableFuture<Ended> ended;
     private volatile Mandate mandate;
     private volatile boolean over;
-    private volatile @Nullable IOException trouble; // why we could not tell the watchdog of a deadline
+    private volatile @Nullable Throwable trouble; // why we could not tell the watchdog of a deadline
     private volatile boolean steppedIn; // we killed the command, because the watchdog was too slow or stuck
     private long toldMillis; // until when the watchdog thinks that we lead; confined to the feeder
     private long losses; // that the watchdog was told of; confined to the thread that tells
@@ -283,10 +283,10 @@ final class Watchdog {
             }
         } catch (ClosedChannelException e) {
             over = true; // since the watchdog has ended
-        } catch (IOException e) {
-            leave(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // nobody does
+        } catch (Throwable e) { // no memory, too: a command that stays would be told that we lost, while we lead on
+            leave(e);
         }
     }
 
@@ -297,7 +297,7 @@ final class Watchdog {
     }
 
     /** Has the watchdog end the command, as if we were dead: we cannot tell it until when we lead. */
-    private void leave(IOException why) {
+    private void leave(Throwable why) {
         trouble = why;
         over = true;
         try {

@@ -945,6 +945,33 @@ class RunTest {
         }
     }
 
+    /** It would stay told that we lost, and we would renew the seat without anybody who works. */
+    @Test
+    void commandThatStaysIsEndedWhenWhoTellsItsWatchdogHasFailed() throws Exception {
+        var uptime = Files.writeString(folder.resolve("uptime"), Files.readString(Path.of("/proc/uptime")));
+        var script = "trap 'echo term >>$BEATS; exit' TERM; trap : USR1 USR2; echo start >>$BEATS;"
+                + " while :; do sleep 0.02; done";
+        var job = new Watchdog.Job(
+                List.of("bash", "-c", script),
+                Map.of("BEATS", beats.toString()),
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(1),
+                Optional.of(new Watchdog.Signals("USR1", "USR2")));
+        try (var elections = Elections.connect("memory:" + folder);
+                var candidacy = elections.stand("e", CandidacyConfig.ofLease(LEASE))) {
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var watchdog = Watchdog.start(job, mandate, Duration.ofMillis(20), uptime);
+            until(() -> lines("beats").contains("start"));
+
+            Files.writeString(uptime, ""); // what reads it throws, as it may anywhere without memory
+
+            var ended = watchdog.ended().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(ended.code()).isEqualTo(ExitCode.RUN_FAILED);
+            assertThat(ended.why()).contains("it could not be told until when we lead");
+            assertThat(lines("beats")).containsExactly("start", "term");
+        }
+    }
+
     @Test
     void environmentReachesTheCommandAsItWas() throws Exception {
         var builder =
