@@ -1,6 +1,7 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.Candidacy;
+import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
@@ -110,9 +111,13 @@ final class Leadership implements LeadershipListener {
         return beans.unstarted();
     }
 
-    /** Returns whether an operator has ended the election. */
+    /** Returns whether an operator has ended the election: also while something that ran under it goes on. */
     boolean ended() {
-        return ended;
+        return ended
+                || candidacy()
+                        .flatMap(standing -> standing.status().lastCause())
+                        .filter(Cause.ENDED::equals)
+                        .isPresent();
     }
 
     @Override

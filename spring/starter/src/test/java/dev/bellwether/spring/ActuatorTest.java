@@ -259,6 +259,34 @@ class ActuatorTest {
                 });
     }
 
+    @Test
+    void anApplicationWhoseElectionHasEndedIsDegradedWhileABeanIsStopping() {
+        var stopping = new CountDownLatch(1);
+        var mayStop = new CountDownLatch(1);
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
+                .withUserConfiguration(LeadingTest.Failing.class)
+                .run(context -> {
+                    var indicator = context.getBean("bellwetherHealthIndicator");
+                    var second = context.getBean("second", LeadingTest.Part.class);
+                    Eventually.eventually("it runs", Contexts.PATIENCE, second::isRunning);
+                    second.onStop = () -> {
+                        stopping.countDown();
+                        awaitUninterruptibly(mayStop);
+                    };
+                    context.getBean(Elections.class).election("billing").end();
+                    try {
+                        assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
+                        assertThat(details(indicator).get("billing"))
+                                .asString()
+                                .startsWith("an operator has ended the election");
+                        assertThat(status(indicator)).isEqualTo("DEGRADED");
+                    } finally {
+                        mayStop.countDown();
+                    }
+                });
+    }
+
     private static void awaitUninterruptibly(CountDownLatch latch) {
         for (var over = false; !over; ) {
             try {
