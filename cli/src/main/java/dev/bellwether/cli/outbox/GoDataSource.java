@@ -1,16 +1,34 @@
 package dev.bellwether.cli.outbox;
 
+import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** How Go's driver names a PostgreSQL: pairs, or a URL without a {@code jdbc:} before it. */
 final class GoDataSource {
     /** A name before another pair has no value, as in the original's own default: {@code password= dbname=postgres}. */
     private static final Pattern PAIR =
             Pattern.compile("(\\w+)\\s*=(?!\\s+\\w+\\s*=)\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|(\\S*))");
+
+    /** What the driver for Java calls otherwise. */
+    private static final Map<String, String> NAMES = Map.of(
+            "connect_timeout", "connectTimeout",
+            "search_path", "currentSchema",
+            "application_name", "ApplicationName");
+
+    /** What is of the driver for Go, or settled by that for Java. */
+    private static final Set<String> DROPPED = Set.of(
+            "binary_parameters",
+            "disable_prepared_binary_result",
+            "fallback_application_name",
+            "client_encoding",
+            "extra_float_digits");
 
     private GoDataSource() {}
 
@@ -31,25 +49,60 @@ final class GoDataSource {
         }
         var host = pairs.getOrDefault("host", "localhost") + ":" + pairs.getOrDefault("port", "5432");
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
-        pairs.keySet().removeAll(java.util.List.of("host", "port", "dbname"));
-        var parameters = new ArrayList<String>();
-        pairs.forEach((name, value) ->
-                parameters.add((name.equals("connect_timeout") ? "connectTimeout" : name) + "=" + encoded(value)));
-        return "jdbc:postgresql://" + host + "/" + encoded(database)
-                + (parameters.isEmpty() ? "" : "?" + String.join("&", parameters));
+        pairs.keySet().removeAll(List.of("host", "port", "dbname"));
+        pairs.replaceAll((name, value) -> encoded(value));
+        return "jdbc:postgresql://" + host + "/" + encoded(database) + query(pairs);
+    }
+
+    /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */
+    private static String query(Map<String, String> given) {
+        var parameters = new LinkedHashMap<String, String>();
+        given.forEach((name, value) -> {
+            if (name.equals("options")) {
+                option(parameters, value);
+            } else if (NAMES.containsKey(name)) {
+                parameters.put(NAMES.get(name), value);
+            } else if (name.indexOf('_') < 0 && !name.equals("role")) { // names in Java have none
+                parameters.put(name, value);
+            } else if (!DROPPED.contains(name)) {
+                var escaped = decoded(value).replace("\\", "\\\\").replace(" ", "\\ ");
+                option(parameters, encoded("-c " + name + '=' + escaped));
+            }
+        });
+        return parameters.isEmpty()
+                ? ""
+                : parameters.entrySet().stream()
+                        .map(one -> one.getKey() + '=' + one.getValue())
+                        .collect(Collectors.joining("&", "?", ""));
+    }
+
+    private static void option(Map<String, String> parameters, String encoded) {
+        parameters.merge("options", encoded, (some, more) -> some + '+' + more);
     }
 
     private static String fromUrl(String rest) {
         var at = rest.lastIndexOf('@');
         var login = at < 0 ? "" : rest.substring(0, at);
-        var place = rest.substring(at + 1);
-        if (login.isEmpty()) {
-            return "jdbc:postgresql://" + place;
+        var place = rest.substring(at + 1).split("\\?", 2);
+        var given = new LinkedHashMap<String, String>();
+        for (var pair : (place.length > 1 ? place[1] : "").split("&", -1)) {
+            var equals = pair.indexOf('=');
+            if (equals > 0) {
+                given.put(pair.substring(0, equals), pair.substring(equals + 1));
+            }
         }
-        var colon = login.indexOf(':');
-        var user = colon < 0 ? login : login.substring(0, colon);
-        var parameters = "user=" + user + (colon < 0 ? "" : "&password=" + login.substring(colon + 1));
-        return "jdbc:postgresql://" + place + (place.contains("?") ? "&" : "?") + parameters;
+        if (!login.isEmpty()) {
+            var colon = login.indexOf(':');
+            given.put("user", colon < 0 ? login : login.substring(0, colon));
+            if (colon >= 0) {
+                given.put("password", login.substring(colon + 1));
+            }
+        }
+        return "jdbc:postgresql://" + place[0] + query(given);
+    }
+
+    private static String decoded(String text) {
+        return URLDecoder.decode(text, StandardCharsets.UTF_8);
     }
 
     private static String encoded(String text) {

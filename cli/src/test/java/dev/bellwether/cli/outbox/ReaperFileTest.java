@@ -207,6 +207,20 @@ class ReaperFileTest {
                 .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=require&user=me&password=pw");
     }
 
+    /** PostgreSQL's driver for Java drops what it does not know: the relay would serve the table of another schema. */
+    @Test
+    void whatGoSetsInEachSessionIsSetHereToo() {
+        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop search_path='ops, public' connect_timeout=5"
+                        + " application_name='my app' lock_timeout=1s role=app binary_parameters=yes"))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&currentSchema=ops%2C+public&connectTimeout=5"
+                        + "&ApplicationName=my+app&options=-c+lock_timeout%3D1s+-c+role%3Dapp");
+        assertThat(GoDataSource.jdbc("postgres://me:p%40w@db/shop?search_path=ops&options=-c%20geqo%3Doff"
+                        + "&connect_timeout=5&role=the%20ops&sslmode=disable"))
+                .isEqualTo("jdbc:postgresql://db/shop?currentSchema=ops"
+                        + "&options=-c%20geqo%3Doff+-c+role%3Dthe%5C+ops&connectTimeout=5&sslmode=disable"
+                        + "&user=me&password=p%40w");
+    }
+
     private ReaperFile file(String text) throws IOException {
         return ReaperFile.read(Files.writeString(folder.resolve("reaper.yaml"), text));
     }
