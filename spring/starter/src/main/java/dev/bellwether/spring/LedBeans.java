@@ -11,9 +11,11 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.context.Lifecycle;
@@ -55,9 +57,29 @@ final class LedBeans {
     private @Nullable StartedAgain again;
 
     /** One of the beans, and its name. */
-    private record Led(String name, Lifecycle bean) {
+    private static final class Led {
+        private final String name;
+        private final Supplier<Lifecycle> now;
+        private Lifecycle bean; // whoever starts it again does so between the turns of the listener
+
+        private Led(String name, Supplier<Lifecycle> now) {
+            this.name = name;
+            this.now = now;
+            bean = now.get();
+        }
+
         private int phase() {
             return bean instanceof Phased phased ? phased.getPhase() : 0;
+        }
+
+        /** Returns whether it runs. If not, it is from here on what its scope has made of it since. */
+        private boolean runs() {
+            if (bean.isRunning()) {
+                return true;
+            }
+            var before = bean;
+            bean = now.get();
+            return bean != before && bean.isRunning();
         }
     }
 
@@ -67,11 +89,22 @@ final class LedBeans {
 
     /** Finds those of an election. */
     static LedBeans of(String election, ListableBeanFactory beans) {
-        return new LedBeans(List.of(beans.getBeanNamesForAnnotation(LeaderOnly.class)).stream()
+        var all = List.of(beans.getBeanNamesForAnnotation(LeaderOnly.class));
+        return new LedBeans(all.stream()
+                .filter(name -> !all.contains(ScopedProxyUtils.getTargetBeanName(name))) // not the proxy beside it
                 .filter(name -> election.equals(electionOf(name, beans)))
-                .map(name -> new Led(name, lifecycle(name, beans)))
+                .map(name -> led(name, beans))
                 .sorted(Comparator.comparingInt(Led::phase))
                 .toList());
+    }
+
+    /** What a proxy is for may be replaced at any time, and what was started must be stopped. */
+    private static Led led(String name, ListableBeanFactory beans) {
+        if (ScopedProxyUtils.isScopedTarget(name)) {
+            return new Led(name, () -> lifecycle(name, beans));
+        }
+        var bean = lifecycle(name, beans);
+        return new Led(name, () -> bean);
     }
 
     static String electionOf(String bean, ListableBeanFactory beans) {
@@ -132,7 +165,7 @@ final class LedBeans {
         }
         try {
             mayWork = true;
-            if (!led.bean.isRunning()) {
+            if (!led.runs()) {
                 led.bean.start();
             }
             unstarted.remove(led.name);

@@ -17,11 +17,13 @@ import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -37,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -46,6 +49,8 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.support.AbstractApplicationContext;
 import org.springframework.context.support.DefaultLifecycleProcessor;
@@ -105,6 +110,26 @@ class LeadingTest {
             assertThat(story).last().isEqualTo("ended billing");
             assertThat(story).contains("second stops", "first stops");
         });
+    }
+
+    /** As in the scope of Spring Cloud's refreshes: what has been replaced must not run beside what is there now. */
+    @Test
+    void aBeanOfAScopeIsStartedAsItIsNow(ControlledElections controlled) {
+        var scope = new Renewed();
+        Contexts.controlled(controlled)
+                .withInitializer(context -> context.getBeanFactory().registerScope("renewed", scope))
+                .withUserConfiguration(Scoped.class, Marked.class)
+                .run(context -> {
+                    controlled.election("billing").acquire();
+                    assertThat(scope.made).hasSize(2).allMatch(Part::isRunning);
+                    scope.objects.clear();
+                    controlled.election("billing").revoke(Cause.MOVED);
+                    assertThat(scope.made).as("it was started, and is stopped").noneMatch(Part::isRunning);
+                    controlled.election("billing").acquire();
+                    assertThat(scope.made).hasSize(4);
+                    assertThat(scope.made.subList(0, 2)).noneMatch(Part::isRunning);
+                    assertThat(scope.made.subList(2, 4)).allMatch(Part::isRunning);
+                });
     }
 
     @Test
@@ -1126,6 +1151,56 @@ class LeadingTest {
 
         private static void fail() {
             throw new IllegalStateException("planted");
+        }
+    }
+
+    /** A scope whose objects can be thrown away. */
+    static final class Renewed implements org.springframework.beans.factory.config.Scope {
+        private final Map<String, Object> objects = new ConcurrentHashMap<>();
+        private final List<Part> made = new CopyOnWriteArrayList<>();
+
+        @Override
+        public Object get(String name, ObjectFactory<?> factory) {
+            return objects.computeIfAbsent(name, key -> {
+                var part = factory.getObject();
+                made.add((Part) part);
+                return part;
+            });
+        }
+
+        @Override
+        public @Nullable Object remove(String name) {
+            return objects.remove(name);
+        }
+
+        @Override
+        public void registerDestructionCallback(String name, Runnable callback) {}
+
+        @Override
+        public @Nullable Object resolveContextualObject(String key) {
+            return null;
+        }
+
+        @Override
+        public @Nullable String getConversationId() {
+            return null;
+        }
+    }
+
+    static class Scoped {
+        @Bean
+        @LeaderOnly("billing")
+        @Scope(scopeName = "renewed", proxyMode = ScopedProxyMode.TARGET_CLASS)
+        Part scoped() {
+            return new Part("scoped", 1, new Story());
+        }
+    }
+
+    @LeaderOnly("billing")
+    @Scope(scopeName = "renewed", proxyMode = ScopedProxyMode.TARGET_CLASS)
+    static class Marked extends Part {
+        Marked() {
+            super("marked", 2, new Story());
         }
     }
 
