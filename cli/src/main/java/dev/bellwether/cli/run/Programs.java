@@ -52,8 +52,8 @@ final class Programs {
     /** Kills a process group, and waits until nobody in it is alive, at most a few seconds. */
     static void killGroup(String group) {
         try {
-            run("bash", "-p", "-c", "kill -s KILL -- \"-$1\" || true", "kill", group);
-            for (var i = 0; i < 200 && groupLives(group); i++) {
+            killAtOnce(group);
+            for (var i = 0; i < 200 && killAlive(group); i++) {
                 TimeUnit.MILLISECONDS.sleep(10);
             }
         } catch (IOException e) {
@@ -63,17 +63,28 @@ final class Programs {
         }
     }
 
-    /** Anybody who is dead and only waits to be collected does not count. */
-    private static boolean groupLives(String group) throws IOException {
+    private static void killAtOnce(String group) throws InterruptedException {
+        try {
+            run("bash", "-p", "-c", "kill -s KILL -- \"-$1\" || true", "kill", group);
+        } catch (IOException | OutOfMemoryError e) {
+            return; // there is no process or no thread for that: then one after the other is killed, which needs none
+        }
+    }
+
+    /** Returns whether there were any. Anybody who is dead and only waits to be collected does not count. */
+    private static boolean killAlive(String group) throws IOException {
+        var any = false;
         try (var processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
             for (var process : processes) {
                 var fields = fieldsAfterName(process.resolve("stat"));
                 if (fields.length > GROUP && fields[GROUP].equals(group) && !isDead(fields)) {
-                    return true;
+                    any = true;
+                    ProcessHandle.of(Long.parseLong(String.valueOf(process.getFileName())))
+                            .ifPresent(ProcessHandle::destroyForcibly);
                 }
             }
         }
-        return false;
+        return any;
     }
 
     /** A process whose first thread alone has ended has the state of a dead one, and works on. */

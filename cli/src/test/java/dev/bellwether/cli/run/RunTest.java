@@ -296,6 +296,29 @@ class RunTest {
         assertThat(codeOf(first)).isEqualTo(143);
     }
 
+    /** As where the machine has no memory for another process, or the user has no more of them. */
+    @Test
+    void frozenWatchdogIsReplacedByBellwetherItselfAlsoIfThatCanStartNothing() throws Exception {
+        var path = Files.createDirectory(folder.resolve("path"));
+        for (var tool : List.of("bash", "setsid", "mkfifo")) {
+            Files.createSymbolicLink(
+                    path.resolve(tool), Programs.find(tool).orElseThrow().toAbsolutePath());
+        }
+        var bash = path.resolve("bash");
+        var shell = bash.toRealPath().toString();
+        var builder = builder("--grace", "300ms", "e", "--", shell, "-c", STUBBORN);
+        builder.environment().put("PATH", path.toString());
+        var run = started(builder);
+        untilBeats(1);
+
+        Files.delete(bash);
+        signal("STOP", keeperOf(run));
+        run.destroy();
+
+        assertThat(codeOf(run)).isEqualTo(143);
+        assertNobodyLives();
+    }
+
     private void fillOrders(long keeper) throws IOException, InterruptedException {
         var arguments =
                 ProcessHandle.of(keeper).orElseThrow().info().arguments().orElseThrow();
