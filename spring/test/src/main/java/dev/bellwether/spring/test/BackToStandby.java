@@ -1,5 +1,6 @@
 package dev.bellwether.spring.test;
 
+import dev.bellwether.Phase;
 import dev.bellwether.spring.Candidacies;
 import dev.bellwether.testkit.ControlledElections;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -18,6 +19,9 @@ final class BackToStandby implements AfterEachCallback {
 
     private static void vacate(Candidacies candidacies, ControlledElections controlled) {
         for (var candidacy : candidacies.all()) {
+            if (candidacy.status().phase() == Phase.CLOSED) {
+                continue; // perhaps with all elections, of which nothing can be asked then
+            }
             var election = controlled.election(candidacy.election());
             election.answerAgain();
             election.vacate();
