@@ -135,6 +135,7 @@ final class ControlledArbiter implements Arbiter {
                 throw new IllegalStateException(holder.standing.candidate() + " leads: revoke or fence it first");
             }
             token++;
+            listed = true;
             elsewhere = Optional.of(candidate);
             changed();
         }

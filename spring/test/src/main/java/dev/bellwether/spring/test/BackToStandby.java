@@ -1,33 +1,36 @@
 package dev.bellwether.spring.test;
 
-import dev.bellwether.Phase;
-import dev.bellwether.spring.Candidacies;
+import dev.bellwether.Elections;
 import dev.bellwether.testkit.ControlledElections;
+import java.util.List;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
-/** Lets no test begin as leader because the one before it ended as one: they share their context. */
+/**
+ * Lets no test begin as leader, or with a lock that is held, because the one before it ended so: they share their
+ * context.
+ */
 final class BackToStandby implements AfterEachCallback {
     @Override
     public void afterEach(ExtensionContext test) {
-        var context = SpringExtension.getApplicationContext(test);
-        var controlled = context.getBean(ControlledElections.class);
-        context.getBeanProvider(Candidacies.class) // there are none with bellwether.enabled=false
-                .ifAvailable(candidacies -> vacate(candidacies, controlled));
-    }
-
-    private static void vacate(Candidacies candidacies, ControlledElections controlled) {
-        for (var candidacy : candidacies.all()) {
-            if (candidacy.status().phase() == Phase.CLOSED) {
-                continue; // perhaps with all elections, of which nothing can be asked then
-            }
-            var election = controlled.election(candidacy.election());
+        var controlled = SpringExtension.getApplicationContext(test).getBean(ControlledElections.class);
+        var elections = controlled.elections();
+        for (var name : known(elections)) { // with those that are locks, of which candidacies know nothing
+            var election = controlled.election(name);
             election.answerAgain();
             election.vacate();
-            if (candidacy.isLeader()) {
+            if (elections.election(name).leader().isPresent()) {
                 election.fence();
             }
+        }
+    }
+
+    private static List<String> known(Elections elections) {
+        try {
+            return elections.list();
+        } catch (IllegalStateException e) { // the test has closed them
+            return List.of();
         }
     }
 }

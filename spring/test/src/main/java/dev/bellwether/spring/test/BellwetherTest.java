@@ -22,7 +22,7 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * <p>{@link dev.bellwether.testkit.ControlledElections}, a bean, says who leads: nobody, until the test lets {@code
  * controlled.election("billing").acquire()}; then {@code revoke()}, {@code fence()}. When these return, all that they
  * entail has happened: methods have been interrupted and have ended, beans have stopped. After each test, anybody who
- * leads is fenced.
+ * leads is fenced, locks too.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
