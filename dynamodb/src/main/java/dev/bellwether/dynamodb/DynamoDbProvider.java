@@ -1,11 +1,13 @@
 package dev.bellwether.dynamodb;
 
+import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.ElectionsProvider;
 import dev.bellwether.spi.LeaseStore;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.Function;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
@@ -31,8 +33,25 @@ public final class DynamoDbProvider implements ElectionsProvider {
     @Override
     public Backend connect(ConnectUri uri) {
         var settings = DynamoDbSettings.of(uri);
-        var http = connections();
-        var client = client(settings, http);
+        return connect(settings, connections(), http -> client(settings, http));
+    }
+
+    /** Connects by a client that is made over these connections, which are closed with what is connected. */
+    static Backend connect(
+            DynamoDbSettings settings,
+            ReplaceableConnections http,
+            Function<SdkAsyncHttpClient, DynamoDbAsyncClient> maker) {
+        DynamoDbAsyncClient client;
+        try {
+            client = maker.apply(http);
+        } catch (RuntimeException e) { // of files and variables that are there for the SDK
+            http.close();
+            throw new ElectionException(
+                    settings + ": the AWS SDK cannot use its settings: check ~/.aws/config, ~/.aws/credentials and the"
+                            + " variables whose names begin with AWS_ (it said: "
+                            + settings.uri().redact(String.valueOf(e.getMessage())) + ")",
+                    e);
+        }
         Runnable close = () -> {
             client.close();
             http.close();

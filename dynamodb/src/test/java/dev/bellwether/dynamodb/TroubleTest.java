@@ -265,6 +265,22 @@ class TroubleTest {
         }
     }
 
+    /** As it says of a file in ~/.aws that is no profile file, each time that a client is made. */
+    @Test
+    void settingsThatTheSdkCannotReadAreNamedAndLeaveNoConnectionsOpen() {
+        var pool = new FakePool();
+        var connections = new ReplaceableConnections(() -> pool, PATIENCE);
+        var settings = DynamoDbSettings.of(ConnectUri.parse(server.uri("elections", "")));
+        assertThatThrownBy(() -> DynamoDbProvider.connect(settings, connections, http -> {
+                    throw new IllegalArgumentException("Expected a profile definition on line 1");
+                }))
+                .isInstanceOf(ElectionException.class)
+                .isNotInstanceOf(UnavailableException.class)
+                .hasMessageContaining("~/.aws/config")
+                .hasMessageContaining("Expected a profile definition on line 1");
+        assertThat(pool.closed).isTrue();
+    }
+
     @Test
     void aClientOfTheApplicationsIsUsedAsItIsAndLeftOpen() throws Exception {
         try (var client = DynamoDbAsyncClient.builder()
