@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +50,9 @@ final class RedisWatch implements AutoCloseable {
      * Somebody who watches a key.
      *
      * @param missed reads the key, when something may have been missed
+     * @param begun how often that was read: who reads again gives way to who has begun since
      */
-    private record Watcher(Consumer<String> heard, Supplier<CompletionStage<?>> missed) {}
+    private record Watcher(Consumer<String> heard, Supplier<CompletionStage<?>> missed, AtomicLong begun) {}
 
     RedisWatch(RedisSettings settings, RedisClient client) {
         this(settings, client, AFTER_REFUSAL);
@@ -64,7 +66,7 @@ final class RedisWatch implements AutoCloseable {
     }
 
     Watch add(String channel, Consumer<String> heard, Supplier<CompletionStage<?>> missed) {
-        var watcher = new Watcher(heard, missed);
+        var watcher = new Watcher(heard, missed, new AtomicLong());
         boolean isFirst;
         Watch added;
         synchronized (this) {
@@ -126,9 +128,14 @@ final class RedisWatch implements AutoCloseable {
         if (isClosed() || !watchers.has(channel, watcher)) {
             return;
         }
+        var number = watcher.begun().incrementAndGet();
         var unused = watcher.missed().get().exceptionally(error -> {
             if (error.getCause() instanceof UnavailableException) {
-                later(() -> catchUp(channel, watcher));
+                later(() -> {
+                    if (watcher.begun().get() == number) {
+                        catchUp(channel, watcher);
+                    }
+                });
             }
             return null;
         });

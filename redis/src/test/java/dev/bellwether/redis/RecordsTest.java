@@ -8,6 +8,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
@@ -16,15 +17,20 @@ import dev.bellwether.spi.RecordStore.Written;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
+import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -307,6 +313,35 @@ class RecordsTest {
                 return read.thenAccept(text -> {});
             });
             Eventually.eventually("it is read again", PATIENCE, () -> reads.get() == 3);
+        }
+    }
+
+    /** As a server says for minutes that it is loading: it takes subscriptions meanwhile, and gives no sign. */
+    @Test
+    void whatWasMissedIsReadOnceAtATimeHoweverOftenTheConnectionBreaksMeanwhile() throws Exception {
+        var reads = new LinkedBlockingQueue<CompletableFuture<String>>();
+        var own = RedisClient.create();
+        own.setOptions(ClientOptions.builder().autoReconnect(false).build()); // as ours
+        try (var breaking = ValkeyServers.start();
+                var watches = new RedisWatch(RedisSettings.of(ConnectUri.parse(breaking.uri(""))), own)) {
+            watches.add("missed", message -> {}, () -> {
+                var read = new CompletableFuture<String>();
+                reads.add(read);
+                return read.thenAccept(text -> {});
+            });
+            var unanswered = new ArrayList<CompletableFuture<String>>();
+            for (var times = 0; times < 3; times++) {
+                unanswered.add(reads.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+                assertThat(breaking.ask("CLIENT", "KILL", "TYPE", "pubsub")).isEqualTo("1");
+            }
+            unanswered.add(reads.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            unanswered.forEach(read -> read.completeExceptionally(new UnavailableException("no answer")));
+            var later = new CountDownLatch(1);
+            DelayThread.after(Duration.ofSeconds(1)).execute(later::countDown); // behind what is read again
+            assertThat(later.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(reads).hasSize(1);
+        } finally {
+            own.shutdown();
         }
     }
 
