@@ -1,5 +1,6 @@
 package dev.bellwether.http;
 
+import dev.bellwether.spi.Clock;
 import java.lang.ref.WeakReference;
 import java.net.http.HttpClient;
 import java.util.ArrayList;
@@ -19,34 +20,51 @@ public final class ReplaceableClient {
      * tells nobody. Then each costs one request its whole time, one after the other, and a lease is over before a new
      * connection is made, which would have been answered.
      *
-     * A client that has had no answer keeps no connection. It stays: otherwise there would be a new one in each second
-     * of an outage.
+     * A client that has had no answer keeps no connection. It stays for a minute: otherwise there would be a new one in
+     * each second of an outage. It does not stay for longer, since its thread may have ended, such as without memory,
+     * and then it has no answer ever.
      *
      * A client cannot be closed before Java 21. One that is replaced carries out what is under way on it, streams
-     * included, and its thread ends when it has been collected. Until then it counts as former, and those are limited.
+     * included, and its thread ends when it has been collected. Until then it counts as former, and those are limited;
+     * but for an hour at most, since a JVM that has memory enough may not look for weeks at what has become old.
      */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PAUSE_OF_OUTAGE_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long FORMER_NANOS = TimeUnit.HOURS.toNanos(1);
     private static final int MOST_FORMER = 8;
+    /** With so many, one that has had no answer stays: its server is gone, and the room is for later. */
+    private static final int MOST_OF_OUTAGE = 4;
 
     private final @Nullable Supplier<HttpClient> maker;
-    private final List<WeakReference<HttpClient>> former = new ArrayList<>(); // guarded by this
+    private final Clock clock;
+    private final List<Former> former = new ArrayList<>(); // guarded by this
     private HttpClient client; // guarded by this
     private boolean isAnswered; // guarded by this
-    private long madeNanos = System.nanoTime(); // guarded by this
+    private long madeNanos; // guarded by this
 
-    private ReplaceableClient(HttpClient client, @Nullable Supplier<HttpClient> maker) {
+    /** One that was replaced, at this instant. */
+    private record Former(WeakReference<HttpClient> client, long nanos) {}
+
+    private ReplaceableClient(HttpClient client, @Nullable Supplier<HttpClient> maker, Clock clock) {
         this.client = client;
         this.maker = maker;
+        this.clock = clock;
+        madeNanos = clock.nanos();
     }
 
     /** Stays with this client. */
     public static ReplaceableClient of(HttpClient given) {
-        return new ReplaceableClient(given, null);
+        return new ReplaceableClient(given, null, Clock.system());
     }
 
     /** Makes its clients itself. */
     static ReplaceableClient by(Supplier<HttpClient> maker) {
-        return new ReplaceableClient(maker.get(), maker);
+        return by(maker, Clock.system());
+    }
+
+    /** Makes its clients itself, and goes by this clock. */
+    public static ReplaceableClient by(Supplier<HttpClient> maker, Clock clock) {
+        return new ReplaceableClient(maker.get(), maker, clock);
     }
 
     synchronized HttpClient current() {
@@ -60,13 +78,13 @@ public final class ReplaceableClient {
 
     /** A request by this client had no answer: the next goes over a new connection, if this is a client of ours. */
     synchronized void unanswered(HttpClient by) {
-        var now = System.nanoTime();
-        if (maker == null || by != client || !isAnswered || now - madeNanos < PAUSE_NANOS) {
+        var now = clock.nanos();
+        if (maker == null || by != client || now - madeNanos < (isAnswered ? PAUSE_NANOS : PAUSE_OF_OUTAGE_NANOS)) {
             return;
         }
-        former.removeIf(one -> one.get() == null);
-        if (former.size() < MOST_FORMER) {
-            former.add(new WeakReference<>(client));
+        former.removeIf(one -> one.client.get() == null || now - one.nanos >= FORMER_NANOS);
+        if (former.size() < (isAnswered ? MOST_FORMER : MOST_OF_OUTAGE)) {
+            former.add(new Former(new WeakReference<>(client), now));
             client = maker.get();
             isAnswered = false;
             madeNanos = now;
