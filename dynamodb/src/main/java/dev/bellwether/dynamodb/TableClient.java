@@ -72,6 +72,7 @@ final class TableClient implements AutoCloseable {
             made.setDaemon(true);
             return made;
         });
+        threads.setRemoveOnCancelPolicy(true); // while credentials are waited for, much is given up
     }
 
     /** Returns what changes when a request had no answer. */
@@ -130,7 +131,7 @@ final class TableClient implements AutoCloseable {
     /** What is given up before it begins is not sent; after that, its connection is of no use any more. */
     private <T> CompletableFuture<T> begun(Function<DynamoDbAsyncClient, CompletableFuture<T>> request) {
         var answer = new CompletableFuture<T>();
-        threads.execute(() -> {
+        var begin = threads.submit(() -> {
             if (answer.isDone()) {
                 return;
             }
@@ -148,6 +149,7 @@ final class TableClient implements AutoCloseable {
                 answer.completeExceptionally(e);
             }
         });
+        var unused = answer.whenComplete((done, error) -> begin.cancel(false));
         return answer;
     }
 

@@ -15,12 +15,14 @@ import dev.bellwether.fixtures.DynamoDbGateway;
 import dev.bellwether.fixtures.DynamoDbServer;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -120,6 +122,51 @@ class TroubleTest {
             });
             assertThat(runs.await(20, TimeUnit.SECONDS)).isTrue();
         }
+    }
+
+    /** As while a program that is to print credentials hangs: nothing ends it, and the threads wait for it. */
+    @Test
+    void whatIsNotBegunInItsTimeIsForgotten() {
+        var released = new CountDownLatch(1);
+        var settings = DynamoDbSettings.of(ConnectUri.parse("dynamodb://eu-west-1/elections"));
+        try (var sdk = DynamoDbAsyncClient.builder()
+                        .region(Region.EU_WEST_1)
+                        .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("a", "b")))
+                        .build();
+                var client = new TableClient(settings, sdk, () -> {})) {
+            for (var hung = 0; hung < 3; hung++) {
+                assertThat(client.send(Urgency.KEEP, "GetItem", Duration.ofMillis(100), any -> hung(released)))
+                        .failsWithin(PATIENCE);
+            }
+            var forgotten = new WeakReference<>(late(client));
+            Eventually.eventually("it is not kept for later", Duration.ofSeconds(20), () -> {
+                System.gc();
+                return forgotten.get() == null;
+            });
+        } finally {
+            released.countDown();
+        }
+    }
+
+    private static CompletableFuture<String> hung(CountDownLatch released) {
+        try {
+            assertThat(released.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return CompletableFuture.completedFuture("late");
+    }
+
+    /** Returns what a request holds that nobody has begun in its time. */
+    private static Object late(TableClient client) {
+        var held = new Object();
+        assertThat(client.send(
+                        Urgency.KEEP,
+                        "GetItem",
+                        Duration.ofMillis(100),
+                        any -> CompletableFuture.completedFuture(held)))
+                .failsWithin(PATIENCE);
+        return held;
     }
 
     /** The SDK fetches credentials on the thread of one caller, and has the others use those that are still valid. */
