@@ -5,6 +5,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.TlsStores;
 import java.net.http.HttpClient;
 
 /**
@@ -30,6 +31,7 @@ public final class ConsulElections {
      */
     public static Elections using(HttpClient client, String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
+        TlsStores.requireNoneIn(parsed);
         return Elections.over(
                 parsed + " by the given client",
                 () -> LeaseStore.over(ConsulRecordStore.open(ConsulSettings.of(parsed), ReplaceableClient.of(client))),

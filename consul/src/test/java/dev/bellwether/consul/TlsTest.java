@@ -10,6 +10,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.ConsulServers;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import java.net.http.HttpClient;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -92,6 +93,15 @@ class TlsTest {
                 return Optional.of(e);
             }
         });
+    }
+
+    @Test
+    void certificatesBesideAClientOfTheApplicationsAreRefused() {
+        var uri = "consul://127.0.0.1:" + Ports.free() + "/given?" + trust("server");
+        assertThatThrownBy(() -> ConsulElections.using(HttpClient.newHttpClient(), uri))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("the given client has its own")
+                .hasMessageNotContaining(Certificates.PASSWORD);
     }
 
     @Test

@@ -36,6 +36,18 @@ public final class TlsStores {
     }
 
     /**
+     * Refuses a URI that names one where a client of the application's connects: that goes by its own.
+     *
+     * @throws ElectionException if it names one
+     */
+    public static void requireNoneIn(ConnectUri uri) {
+        if (areIn(uri)) {
+            throw new ElectionException(uri + " names certificates, and the given client has its own: leave truststore"
+                    + " and keystore out, and give the client what it is to trust and to show");
+        }
+    }
+
+    /**
      * Reads them. Where no truststore is named, servers are trusted that the JDK trusts.
      *
      * @throws ElectionException if one cannot be read, naming its parameter

@@ -5,6 +5,7 @@ import dev.bellwether.ElectionsConfig;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.TlsStores;
 import java.net.http.HttpClient;
 
 /**
@@ -31,6 +32,7 @@ public final class EtcdElections {
     // tag::using
     public static Elections using(HttpClient client, String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
+        TlsStores.requireNoneIn(parsed);
         return Elections.over(
                 parsed + " by the given client",
                 () -> LeaseStore.over(EtcdRecordStore.open(EtcdSettings.of(parsed), ReplaceableClient.of(client))),

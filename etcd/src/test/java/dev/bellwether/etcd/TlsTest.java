@@ -10,6 +10,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.servers.Ports;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -156,6 +157,15 @@ class TlsTest {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().equals("bellwether-http"))
                 .collect(Collectors.toCollection(HashSet::new));
+    }
+
+    @Test
+    void certificatesBesideAClientOfTheApplicationsAreRefused() {
+        var uri = "etcd://127.0.0.1:" + Ports.free() + "/given?" + trust("server");
+        assertThatThrownBy(() -> EtcdElections.using(HttpClient.newHttpClient(), uri))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("the given client has its own")
+                .hasMessageNotContaining(Certificates.PASSWORD);
     }
 
     @Test

@@ -4,6 +4,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
+import dev.bellwether.spi.TlsStores;
 import io.lettuce.core.RedisClient;
 
 /**
@@ -29,6 +30,7 @@ public final class RedisElections {
      */
     public static Elections using(RedisClient client, String uri, ElectionsConfig config) {
         var parsed = ConnectUri.parse(uri);
+        TlsStores.requireNoneIn(parsed);
         return Elections.over(
                 parsed + " by the given client",
                 () -> LeaseStore.over(RedisRecordStore.open(RedisSettings.of(parsed), client, () -> {})),

@@ -13,6 +13,7 @@ import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Proofs;
+import dev.bellwether.testkit.servers.Ports;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -136,6 +137,21 @@ class TlsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("the file that truststore names")
                     .hasMessageNotContainingAny("hush-hush", "wrong-wrong");
+        }
+    }
+
+    @Test
+    void certificatesBesideAClientOfTheApplicationsAreRefused() {
+        var uri = "rediss://127.0.0.1:" + Ports.free() + "?truststore=" + certificates.trust("server")
+                + "&truststorePassword=" + Certificates.PASSWORD;
+        var client = RedisClient.create();
+        try {
+            assertThatThrownBy(() -> RedisElections.using(client, uri))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("the given client has its own")
+                    .hasMessageNotContaining(Certificates.PASSWORD);
+        } finally {
+            client.shutdown();
         }
     }
 
