@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -96,6 +97,30 @@ class ReplacedClientTest {
             }
             assertThat(isReplaced(there, gone)).as("there are too many").isFalse();
             clock.pass(Duration.ofHours(1));
+            assertThat(isReplaced(there, gone)).isTrue();
+        }
+    }
+
+    /** As while a process may open no more files. */
+    @Test
+    void aClientThatCannotBeMadeForAWhileIsMadeLater() {
+        try (var servers = EtcdServers.start(1)) {
+            var isFull = new AtomicBoolean();
+            var http = ReplaceableClient.by(
+                    () -> {
+                        if (isFull.get()) {
+                            throw new InternalError("Too many open files");
+                        }
+                        return alive();
+                    },
+                    clock);
+            var there = client(servers.uri(""), http);
+            var gone = client("etcd://127.0.0.1:" + Ports.free(), http);
+            isFull.set(true);
+            for (var outage = 0; outage < MOST_FORMER; outage++) {
+                assertThat(isReplaced(there, gone)).isFalse();
+            }
+            isFull.set(false);
             assertThat(isReplaced(there, gone)).isTrue();
         }
     }

@@ -84,8 +84,9 @@ public final class ReplaceableClient {
         }
         former.removeIf(one -> one.client.get() == null || now - one.nanos >= FORMER_NANOS);
         if (former.size() < (isAnswered ? MOST_FORMER : MOST_OF_OUTAGE)) {
+            var next = maker.get(); // first: without memory, or files, there may be none for now
             former.add(new Former(new WeakReference<>(client), now));
-            client = maker.get();
+            client = next;
             isAnswered = false;
             madeNanos = now;
         }
