@@ -115,7 +115,7 @@ final class Certificates {
         if (!found.find()) {
             throw new InvalidKeySpecException("there is no unencrypted private key in it");
         }
-        var key = Base64.getMimeDecoder().decode(found.group(2));
+        var key = decoded(found.group(2));
         var spec = new PKCS8EncodedKeySpec(
                 switch (found.group(1)) {
                     case "RSA " -> part(SEQUENCE, VERSION, RSA, part(OCTETS, key));
@@ -127,6 +127,14 @@ final class Certificates {
                 .findFirst()
                 .orElseThrow(() ->
                         new InvalidKeySpecException("the private key in it is not of a known kind: RSA, EC, Ed25519"));
+    }
+
+    private static byte[] decoded(String base64) throws GeneralSecurityException {
+        try {
+            return Base64.getMimeDecoder().decode(base64);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidKeySpecException("the private key in it is damaged", e);
+        }
     }
 
     private static Optional<PrivateKey> read(String algorithm, PKCS8EncodedKeySpec spec) {

@@ -595,6 +595,19 @@ class RightsTest {
                 .isSameAs(last);
     }
 
+    /** As one of which a piece is missing. */
+    @Test
+    void aKeyThatIsDamagedIsNamedAndTheFormerCertificatesAreUsedMeanwhile() throws Exception {
+        var pem = certificate(new Certificates(folder), "damaged");
+        var key = "-----BEGIN PRIVATE KEY-----\nAAAAA\n-----END PRIVATE KEY-----";
+        var clients = new CertifiedClient("here", "https://damaged.invalid");
+        assertThatThrownBy(() -> clients.of(pem, pem, key))
+                .isInstanceOf(ElectionException.class)
+                .hasMessageContaining("the private key in it is damaged");
+        var former = clients.of(pem, "", "");
+        assertThat(clients.of(pem, pem, key)).isSameAs(former);
+    }
+
     private static String certificate(Certificates certificates, String name) throws IOException {
         assertThat(certificates.key(name)).exists();
         return Files.readString(certificates.certificate(name));
