@@ -286,6 +286,7 @@ final class BucketClient implements AutoCloseable {
 
     static Options.Builder ourOptions() {
         return Options.builder()
+                .executor(ConnectionThread.executor("bellwether"))
                 .maxReconnects(-1)
                 .reconnectWait(Duration.ofMillis(100))
                 .reconnectJitter(Duration.ofMillis(50))
