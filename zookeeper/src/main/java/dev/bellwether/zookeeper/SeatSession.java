@@ -262,12 +262,27 @@ final class SeatSession implements NodeSession, AutoCloseable {
             prover.each(SessionSeat::expired);
             prover.onLoop(told::countDown); // behind what the seats have reported
         });
+        if (loops && !closed && !isTold(told)) {
+            log.warn("the session with {} has ended, and the loop does not run", where);
+        }
+    }
+
+    /** Waits for it also on a thread that is interrupted, as that of an application may be which closes the client. */
+    private boolean isTold(CountDownLatch told) {
+        var until = System.nanoTime() + longest.toNanos();
+        var interrupted = false;
         try {
-            if (loops && !closed && !told.await(longest.toNanos(), TimeUnit.NANOSECONDS)) {
-                log.warn("the session with {} has ended, and the loop does not run", where);
+            while (true) {
+                try {
+                    return told.await(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

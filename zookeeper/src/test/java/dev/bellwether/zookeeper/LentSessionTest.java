@@ -143,6 +143,36 @@ class LentSessionTest {
         }
     }
 
+    /** As the thread of an executor that is shut down may be. */
+    @Test
+    void oneThatClosesTheClientWhileItsThreadIsInterruptedEndsTheMandateFirst() throws Exception {
+        var stuck = new CompletableFuture<Void>();
+        var goOn = new CompletableFuture<Void>();
+        var metrics = new Metrics() {
+            @Override
+            public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                if (attempt == Attempt.RENEWED) {
+                    stuck.complete(null);
+                    goOn.join(); // on the loop, which is stuck from here on
+                }
+            }
+        };
+        var client = client(4_000);
+        try (var elections = ZooKeeperElections.using(
+                client, config(), ElectionsConfig.builder().metrics(metrics).build())) {
+            var candidacy = elections.stand(election, lease(4_000).build());
+            var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+            stuck.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            Thread.currentThread().interrupt();
+            client.close();
+            assertThat(mandate.isValid()).as("when close has returned").isFalse();
+            goOn.complete(null);
+        } finally {
+            Thread.interrupted(); // nobody else is to be
+            goOn.complete(null);
+        }
+    }
+
     /**
      * Curator believes in an expiry when it was without answers for as long as a session lives, though the server may
      * hear us.
