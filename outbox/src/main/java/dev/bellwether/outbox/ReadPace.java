@@ -1,9 +1,9 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.BackendThread;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -140,7 +140,7 @@ final class ReadPace {
         while (goesOn && left > 0 && !woken) {
             var slice = Math.min(left, SLICE_NANOS);
             var began = nanoTime.getAsLong();
-            LockSupport.parkNanos(slice);
+            BackendThread.pause(slice);
             var now = nanoTime.getAsLong();
             left = until - now;
             goesOn = now - began >= slice && (left <= 0 || chore.done()); // else something has happened

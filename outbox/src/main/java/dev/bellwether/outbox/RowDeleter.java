@@ -83,7 +83,7 @@ final class RowDeleter implements Runnable {
         var usedNanos = System.nanoTime();
         try {
             while (true) {
-                var work = queue.poll(20, TimeUnit.MILLISECONDS);
+                var work = next();
                 if (work == null) {
                     if (finishing) {
                         if (deleted > durable) {
@@ -112,6 +112,18 @@ final class RowDeleter implements Runnable {
         } catch (Throwable e) { // without it the table fills, and nobody would know
             session.fail(new IllegalStateException("the disposal died of " + e, e));
             throw e;
+        }
+    }
+
+    /** Returns what is to be done next; null if nothing is for now. */
+    private @Nullable Work next() throws InterruptedException {
+        try {
+            return queue.poll(20, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            if (finishing) {
+                throw e; // it has taken too long
+            }
+            return null; // not by the run that has begun this, which finishes it first: it goes on
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.spi.BackendThread;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
@@ -345,7 +346,7 @@ final class ShardRun {
                 reportIfDue();
                 var room = Math.min(inFlight.room(), config.maxAhead() - ahead.get());
                 if (room <= 0) {
-                    LockSupport.parkNanos(NO_ROOM_NANOS);
+                    BackendThread.pause(NO_ROOM_NANOS);
                     continue;
                 }
                 var batch = intake.next(room, inFlight.byteRoom());
@@ -353,15 +354,13 @@ final class ShardRun {
                 if (!batch.rows().isEmpty()) {
                     inFlight.add(batch.rows().size(), batch.weight());
                     ahead.addAndGet(batch.rows().size());
-                    batches.put(batch.rows());
+                    batches.add(batch.rows()); // put would hear of an interrupt, which is by somebody else
                     pace.found();
                 }
                 if (!batch.more()) {
                     pace.rest(connection, intake.hasGaps(), this::reportIfDue);
                 }
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         } catch (SQLException | DeposedException | RuntimeException e) {
             fail(e);
         } catch (Throwable e) { // without a reader nothing is published, and nobody would know

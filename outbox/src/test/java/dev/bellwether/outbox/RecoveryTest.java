@@ -282,6 +282,49 @@ class RecoveryTest {
         }
     }
 
+    /** As some do with all threads of a process. */
+    @Test
+    void readerThatSomebodyElseInterruptsReadsOn() throws Exception {
+        publishesOnWhenInterrupted("-reader");
+    }
+
+    @Test
+    void disposalThatSomebodyElseInterruptsDeletesOn() throws Exception {
+        publishesOnWhenInterrupted("-disposal");
+    }
+
+    private static void publishesOnWhenInterrupted(String part) throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay();
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            var name = stage.config(more -> more).seat(0) + part;
+            assertThat(Thread.getAllStackTraces().keySet())
+                    .filteredOn(thread -> thread.getName().equals(name))
+                    .singleElement()
+                    .satisfies(Thread::interrupt);
+            stage.stash(Message.of(stage.topic, "k", "1"));
+            stage.awaitEmpty();
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
+    /** Else it would ask the database as fast as that answers. */
+    @Test
+    void readerThatWasInterruptedWaitsAsLongAsBefore() throws Exception {
+        var config = RelayConfig.named("x").build();
+        var nobody = new WakeUpListener(Servers.dataSource(PostgresServer.shared().uri()), config);
+        var pace = new ReadPace(config, 0, null, nobody, () -> {}, System::nanoTime);
+        try (var connection =
+                Servers.dataSource(PostgresServer.shared().uri()).getConnection()) {
+            Thread.currentThread().interrupt();
+            pace.rest(connection, false, () -> true);
+            assertThat(Thread.interrupted()).as("the next wait ends at once").isFalse();
+        } finally {
+            Thread.interrupted(); // nobody else is to be
+        }
+    }
+
     @Test
     void listenerForWritersTriesAgainAfterAnError() {
         var asked = new AtomicInteger();
