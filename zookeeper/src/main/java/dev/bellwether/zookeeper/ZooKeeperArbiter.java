@@ -239,17 +239,11 @@ final class ZooKeeperArbiter implements Arbiter {
     }
 
     private static <T> CompletableFuture<T> attempt(Supplier<CompletableFuture<T>> request, long untilNanos) {
-        return request.get().exceptionallyCompose(error -> {
-            var passing = switch (ZooKeeperErrors.code(error)) {
-                case CONNECTIONLOSS, SESSIONEXPIRED, SESSIONMOVED, OPERATIONTIMEOUT, REQUESTTIMEOUT ->
-                    !(error instanceof ElectionException) && !(error.getCause() instanceof ElectionException);
-                default -> false;
-            };
-            return passing && System.nanoTime() - untilNanos < 0
-                    ? CompletableFuture.completedFuture(true)
-                            .thenComposeAsync(soon -> attempt(request, untilNanos), SOON)
-                    : CompletableFuture.failedFuture(error);
-        });
+        return request.get()
+                .exceptionallyCompose(error -> ZooKeeperErrors.isUnanswered(error) && System.nanoTime() - untilNanos < 0
+                        ? CompletableFuture.completedFuture(true)
+                                .thenComposeAsync(soon -> attempt(request, untilNanos), SOON)
+                        : CompletableFuture.failedFuture(error));
     }
 
     // ---------------------------------------------------------------- the end

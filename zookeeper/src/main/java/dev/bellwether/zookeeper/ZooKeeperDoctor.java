@@ -157,7 +157,7 @@ final class ZooKeeperDoctor {
         } catch (ExecutionException e) {
             findings.add(Finding.warning(
                     "replication",
-                    "who is in the ensemble cannot be read: " + ZooKeeperErrors.code(cause(e)),
+                    "who is in the ensemble cannot be read: " + ZooKeeperErrors.code(answer(e)),
                     "let us read " + ENSEMBLE + " of the servers, or see there yourself"));
         }
         findings.add(Finding.ok("durability", "what a majority has written to its logs is not lost"));
@@ -174,7 +174,7 @@ final class ZooKeeperDoctor {
                             Op.check(child + "/impossible", 0))));
             throw new IllegalStateException("something impossible was done");
         } catch (ExecutionException e) {
-            findings.add(rights(above, cause(e)));
+            findings.add(rights(above, answer(e)));
         }
     }
 
@@ -226,6 +226,15 @@ final class ZooKeeperDoctor {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while asking " + session.where(), e);
         }
+    }
+
+    /** Returns what the servers have answered; throws if they have not, which nobody can put right for us. */
+    private Throwable answer(ExecutionException e) {
+        var error = cause(e);
+        if (ZooKeeperErrors.isUnanswered(error)) {
+            throw ZooKeeperErrors.translated(error, session.where());
+        }
+        return error;
     }
 
     private static Throwable cause(ExecutionException e) {

@@ -23,6 +23,15 @@ final class ZooKeeperErrors {
         return cause == null ? error : cause(cause);
     }
 
+    /** Returns whether nobody has answered, so that the same may be asked again. */
+    static boolean isUnanswered(Throwable error) {
+        return switch (code(error)) {
+            case CONNECTIONLOSS, SESSIONEXPIRED, SESSIONMOVED, OPERATIONTIMEOUT, REQUESTTIMEOUT ->
+                !(cause(error) instanceof ElectionException);
+            default -> false;
+        };
+    }
+
     /**
      * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for lack of
      * rights or credentials; empty if they have not answered, or may answer otherwise when asked again.

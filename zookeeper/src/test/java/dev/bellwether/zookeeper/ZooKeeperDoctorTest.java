@@ -1,11 +1,14 @@
 package dev.bellwether.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.List;
@@ -13,9 +16,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.curator.ensemble.fixed.FixedEnsembleProvider;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -136,6 +145,66 @@ class ZooKeeperDoctorTest {
         assertThat(found.says()).contains("takes 1750 ms").contains("tickTime of 3000 ms");
         var told = only(find("zk://" + address + "?tickTime=PT0.1S", Duration.ofSeconds(2)), "proof");
         assertThat(told.level()).isEqualTo(Finding.Level.OK);
+    }
+
+    /** Nobody can put right what is no more than a connection that was lost meanwhile. */
+    @Test
+    void aConnectionThatIsLostMeanwhileIsNoAnswerAndNoLackOfRights() throws Exception {
+        var servers = SharedServer.get().addresses();
+        var lost = new AtomicBoolean();
+        try (var proxy = FaultProxy.to("127.0.0.1", Integer.parseInt(servers.replaceAll(".*:", "")))) {
+            Runnable lose = () -> {
+                if (lost.getAndSet(false)) {
+                    proxy.refuse();
+                    proxy.reset();
+                }
+            };
+            var address = "127.0.0.1:" + proxy.port();
+            // asked for the servers right before the ensemble is asked who is in it
+            var whileServersAreAsked = new FixedEnsembleProvider(address) {
+                @Override
+                public String getConnectionString() {
+                    var losesNow = lost.get();
+                    lose.run();
+                    return losesNow ? servers : super.getConnectionString();
+                }
+            };
+            assertUnanswered(lost, CuratorFrameworkFactory.builder().ensembleProvider(whileServersAreAsked));
+            proxy.heal();
+            // asked for the ACL right before a node is asked for
+            var whileRightsAreAsked = new ACLProvider() {
+                @Override
+                public List<ACL> getDefaultAcl() {
+                    lose.run();
+                    return Ids.OPEN_ACL_UNSAFE;
+                }
+
+                @Override
+                public List<ACL> getAclForPath(String path) {
+                    return getDefaultAcl();
+                }
+            };
+            assertUnanswered(
+                    lost,
+                    CuratorFrameworkFactory.builder().connectString(address).aclProvider(whileRightsAreAsked));
+        }
+    }
+
+    private static void assertUnanswered(AtomicBoolean lost, CuratorFrameworkFactory.Builder client) throws Exception {
+        try (var lent = client.ensembleTracker(false)
+                        .sessionTimeoutMs(10_000)
+                        .retryPolicy(new RetryOneTime(1))
+                        .build()) {
+            lent.start();
+            var session = SeatSession.borrowed(lent, LentSessionTest.config().tickTime(), "the test's server");
+            var arbiter = new ZooKeeperArbiter(Sessions.lent(session), LentSessionTest.config());
+            lost.set(true);
+            assertThatThrownBy(() -> arbiter.findings(CandidacyConfig.ofLease(Duration.ofSeconds(10))))
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("no answer");
+            assertThat(lost).isFalse();
+            arbiter.close();
+        }
     }
 
     /** Asks again while there is no answer: of servers that have just started, on a busy machine. */
