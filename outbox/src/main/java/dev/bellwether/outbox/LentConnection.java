@@ -40,7 +40,7 @@ final class LentConnection implements AutoCloseable {
             connection.setAutoCommit(true); // a pool may have it off, and nobody would commit what is made here
             lent.store.limitWaits(connection, patience);
             return lent;
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             end(connection);
             throw e;
         }

@@ -757,7 +757,7 @@ public final class OutboxAdmin {
         int limit;
         try {
             limit = connection.getNetworkTimeout();
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             connection.close();
             throw e;
         }
@@ -770,7 +770,7 @@ public final class OutboxAdmin {
         try {
             connection.setAutoCommit(true);
             return connection;
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             connection.close();
             throw e;
         }

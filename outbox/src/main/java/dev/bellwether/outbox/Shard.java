@@ -578,7 +578,8 @@ final class Shard {
                 | DeposedException
                 | InterruptedException
                 | ProgressRefusedException
-                | RuntimeException e) {
+                | RuntimeException
+                | Error e) { // the last may come again and again
             lines.close(false, 0);
             giveBack(reading);
             giveBack(deleting);
@@ -631,7 +632,7 @@ final class Shard {
         var one = line(ids.get(0));
         try {
             return new AlternatingSenders(config.seat(number), one, line(ids.get(1)));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             one.close(false);
             throw e;
         }
@@ -659,7 +660,7 @@ final class Shard {
             }
             lent.prepare(known, deletes);
             return lent;
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             lent.close();
             throw e;
         }

@@ -335,6 +335,45 @@ class LentConnectionTest {
     }
 
     @Test
+    void beginningThatAnErrorEndsLeavesNothingOpen() throws Exception {
+        var open = new AtomicInteger();
+        var errors = new AtomicInteger(3);
+        var fault = new FaultyProducer.Fault() {
+            @Override
+            public void before(String method) {
+                if (method.equals("acquire") && errors.getAndDecrement() > 0) {
+                    throw new NoClassDefFoundError("planted");
+                }
+            }
+
+            @Override
+            public void after(String method) {
+                if (method.equals("close")) {
+                    open.decrementAndGet();
+                }
+            }
+        };
+        var settings = new HikariConfig();
+        settings.setJdbcUrl(PostgresServer.shared().uri());
+        settings.setMaximumPoolSize(10);
+        try (var stage = new RelayStage();
+                var pool = new HikariDataSource(settings)) {
+            var relay = stage.relay(more -> more.wakeUp(false), FaultyDatabase.of(pool, fault), properties -> {
+                open.incrementAndGet();
+                return FaultyProducer.of(properties, fault);
+            });
+            stage.await(RelayEvent.LeaderRefreshed.class);
+            assertThat(errors.get()).isNegative();
+            assertThat(open).as("producers that are open").hasValue(2);
+            relay.close();
+            Eventually.eventually(
+                    "the pool has all",
+                    RelayStage.PATIENCE,
+                    () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+        }
+    }
+
+    @Test
     void poolOfTwoIsEnoughForARelayThatCannotBeginUntilItsTableIsThere() throws Exception {
         var table = OutboxTable.named(Servers.fresh("later"));
         try (var stage = new RelayStage()) {
