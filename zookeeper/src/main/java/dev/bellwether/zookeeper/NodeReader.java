@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
+import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.Stat;
 
 /**
@@ -26,9 +27,21 @@ final class NodeReader {
     private static final int STATS = 200;
 
     private final NodeRequests requests;
+    private final boolean leavesOut;
 
+    /** Reads nodes, and fails if a server does not tell us the size of one; older ones tell that to anybody. */
     NodeReader(NodeRequests requests) {
+        this(requests, false);
+    }
+
+    private NodeReader(NodeRequests requests, boolean leavesOut) {
         this.requests = requests;
+        this.leavesOut = leavesOut;
+    }
+
+    /** Returns one that leaves out those whose sizes it is not told. */
+    static NodeReader leavingOut(NodeRequests requests) {
+        return new NodeReader(requests, true);
     }
 
     private record Sized(int index, String path, Stat stat) {
@@ -70,7 +83,7 @@ final class NodeReader {
 
     private CompletableFuture<Void> sizes(List<String> paths, List<Integer> part, List<Sized> sized) {
         var stats = part.stream()
-                .map(i -> requests.exists(paths.get(i), null)
+                .map(i -> stat(paths.get(i))
                         .thenAccept(stat -> stat.ifPresent(there -> {
                             synchronized (sized) {
                                 sized.add(new Sized(i, paths.get(i), there));
@@ -78,6 +91,13 @@ final class NodeReader {
                         })))
                 .toArray(CompletableFuture[]::new);
         return CompletableFuture.allOf(stats);
+    }
+
+    private CompletableFuture<Optional<Stat>> stat(String path) {
+        return requests.exists(path, null)
+                .exceptionallyCompose(error -> leavesOut && ZooKeeperErrors.code(error) == Code.NOAUTH
+                        ? CompletableFuture.completedFuture(Optional.empty())
+                        : CompletableFuture.failedFuture(error));
     }
 
     private CompletableFuture<Void> data(List<Sized> part, List<Optional<NodeRequests.Node>> found) {

@@ -77,6 +77,22 @@ class SecurityTest {
         }
     }
 
+    @Test
+    void electionsAreListedBesideOneOfOthersThatHasEnded() throws Exception {
+        var root = "/shared-" + UUID.randomUUID();
+        var address = SharedServer.get().addresses();
+        try (var administrator = Hands.client(address, 10_000)) {
+            administrator.create().forPath(root);
+        }
+        var uri = "zk://" + address + root + "?tickTime=PT0.1S";
+        try (var others = Elections.connect(uri.replace("zk://", "zk://ops:s3cret@") + "&acl=creator");
+                var ours = Elections.connect(uri)) {
+            others.election("theirs").end();
+            ours.election("ours").end();
+            assertThat(ours.list()).containsExactlyInAnyOrder("ours", "theirs");
+        }
+    }
+
     private static List<String> queue(String address, String scheme, String credentials, String path) throws Exception {
         try (var owner = Hands.client(address, 10_000)) {
             owner.getZookeeperClient().getZooKeeper().addAuthInfo(scheme, credentials.getBytes(StandardCharsets.UTF_8));
