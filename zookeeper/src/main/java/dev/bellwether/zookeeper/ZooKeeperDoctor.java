@@ -205,13 +205,20 @@ final class ZooKeeperDoctor {
 
     /** Returns the path, or the nearest above it that exists. */
     private String existing(String path) {
+        var at = path;
+        while (!at.equals("/") && isMissing(at)) {
+            at = at.lastIndexOf('/') <= 0 ? "/" : at.substring(0, at.lastIndexOf('/'));
+        }
+        return at;
+    }
+
+    private boolean isMissing(String path) {
         try {
-            var at = path;
-            while (!at.equals("/") && await(session.requests().exists(at, null)).isEmpty()) {
-                at = at.lastIndexOf('/') <= 0 ? "/" : at.substring(0, at.lastIndexOf('/'));
-            }
-            return at;
+            return await(session.requests().exists(path, null)).isEmpty();
         } catch (ExecutionException e) {
+            if (ZooKeeperErrors.code(cause(e)) == Code.NOAUTH) {
+                return false; // of what is not there, nobody is refused an answer
+            }
             throw ZooKeeperErrors.translated(cause(e), session.where());
         }
     }

@@ -10,10 +10,12 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -90,6 +92,23 @@ class ZooKeeperDoctorTest {
                     .isEqualTo(Finding.Level.OK);
             assertThat(keeper.getChildren("/open" + serial, false)).doesNotContain("bellwether-doctor");
         }
+    }
+
+    /** Newer servers do not say whether it is there. */
+    @Test
+    void placeThatWeMayNotEvenReadIsAnErrorBesideWhatElseIsFound() throws Exception {
+        var root = "/secret-" + UUID.randomUUID();
+        try (var administrator = Hands.client(SharedServer.get().addresses(), 10_000)) {
+            administrator
+                    .getZookeeperClient()
+                    .getZooKeeper()
+                    .addAuthInfo("digest", "ops:s3cret".getBytes(StandardCharsets.UTF_8));
+            administrator.create().withACL(Ids.CREATOR_ALL_ACL).forPath(root);
+        }
+        var found = find("zk://" + SharedServer.get().addresses() + root + "?tickTime=PT0.1S", Duration.ofSeconds(10));
+        assertThat(only(found, "rights").level()).isEqualTo(Finding.Level.ERROR);
+        assertThat(only(found, "rights").says()).contains("may not create nodes below " + root);
+        assertThat(only(found, "session").level()).isEqualTo(Finding.Level.OK);
     }
 
     @Test
