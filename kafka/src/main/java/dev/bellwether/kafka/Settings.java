@@ -421,7 +421,8 @@ record Settings(
     }
 
     private static int requestMillis(Map<String, Object> properties) {
-        return Integer.parseInt(properties.getOrDefault("request.timeout.ms", 0).toString());
+        return Integer.parseInt(
+                properties.getOrDefault("request.timeout.ms", 0).toString().strip());
     }
 
     /** Defaults for clients that must notice soon when a broker is gone, and when one is back. */

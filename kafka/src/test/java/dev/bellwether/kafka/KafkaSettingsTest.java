@@ -137,6 +137,14 @@ class KafkaSettingsTest {
         assertThat(settings.delivery()).isPositive();
     }
 
+    /** In a file of properties a blank at the end of a line is part of the value, and Kafka's clients bear it. */
+    @Test
+    void aTimeMayHaveBlanksAroundIt() {
+        var settings = with("request.timeout.ms", " 500 ");
+        settings.writer("made").close(Duration.ZERO);
+        assertThat(settings.delivery()).isEqualTo(Duration.ofMillis(2_500));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "a b", ".", "..", "x/y"})
     void aTopicThatKafkaWouldRefuseIsRefusedAtOnce(String topic) {
