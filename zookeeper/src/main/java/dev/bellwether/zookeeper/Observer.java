@@ -11,6 +11,8 @@ import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Watches an election for somebody who does not stand: the first node of the queue, or while there is none, for one to
@@ -19,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Confined to the loop, except {@link #close}.
  */
 final class Observer implements Watch {
+    private static final Logger log = LoggerFactory.getLogger(Observer.class);
     private static final long AGAIN_NANOS = 500_000_000L;
 
     private final String name;
@@ -35,6 +38,7 @@ final class Observer implements Watch {
     private String note = "";
 
     private int looks;
+    private boolean refused; // and that was told
 
     Observer(String name, ElectionNodes nodes, Consumer<View> watcher, Loop loop, Consumer<Observer> onClose) {
         this.name = name;
@@ -64,7 +68,7 @@ final class Observer implements Watch {
             } else if (isMissing(error)) {
                 awaitElection();
             } else {
-                again();
+                again(error);
             }
         });
     }
@@ -74,7 +78,7 @@ final class Observer implements Watch {
             if (stat != null && stat.isEmpty()) {
                 see(Optional.empty());
             } else {
-                again(); // now there is one
+                again(error); // perhaps there is one now
             }
         });
     }
@@ -96,7 +100,7 @@ final class Observer implements Watch {
             } else if (isMissing(error)) {
                 look();
             } else {
-                again();
+                again(error);
             }
         });
     }
@@ -120,6 +124,10 @@ final class Observer implements Watch {
     }
 
     private void see(Optional<NodeRequests.Node> leader) {
+        if (refused) {
+            refused = false;
+            log.info("\"{}\" may be watched again", name);
+        }
         highest = leader.map(node -> node.stat().getCzxid())
                 .filter(token -> token > highest)
                 .orElse(highest);
@@ -128,7 +136,15 @@ final class Observer implements Watch {
                 .noted(leader.isPresent() ? note : ""));
     }
 
-    private void again() {
+    /** Looks again after a while; what is refused for so long is told once. */
+    private void again(@Nullable Throwable error) {
+        if (error != null && !refused) {
+            ZooKeeperErrors.refusal(error, nodes.session().where()).ifPresent(refusal -> {
+                refused = true;
+                log.warn(
+                        "\"{}\" may not be watched now: {}. Trying again, until it may", name, refusal.getMessage());
+            });
+        }
         if (timer != null) {
             timer.cancel();
         }

@@ -16,7 +16,9 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -90,6 +92,40 @@ class SecurityTest {
             others.election("theirs").end();
             ours.election("ours").end();
             assertThat(ours.list()).containsExactlyInAnyOrder("ours", "theirs");
+        }
+    }
+
+    @Test
+    void aWatchThatIsRefusedSaysSoOnceAndThatItIsAllowedAgain() throws Exception {
+        var address = SharedServer.get().addresses();
+        var node = Hands.ROOT + '/' + election;
+        var before = System.err;
+        var said = new ByteArrayOutputStream();
+        try (var administrator = Hands.client(address, 10_000);
+                var elections = Elections.connect(SharedServer.uri())) {
+            administrator
+                    .getZookeeperClient()
+                    .getZooKeeper()
+                    .addAuthInfo("digest", "ops:s3cret".getBytes(StandardCharsets.UTF_8));
+            administrator
+                    .create()
+                    .creatingParentsIfNeeded()
+                    .withACL(ZooDefs.Ids.CREATOR_ALL_ACL)
+                    .forPath(node);
+            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            try (var watch = elections.election(election).watch(leader -> {})) {
+                Eventually.eventually("it says so", PATIENCE, () -> said.toString(StandardCharsets.UTF_8)
+                        .contains("\"" + election + "\" may not be watched now: refused"));
+                setAcl(administrator, node, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+                Eventually.eventually("it says that, too", PATIENCE, () -> said.toString(StandardCharsets.UTF_8)
+                        .contains("\"" + election + "\" may be watched again"));
+            }
+            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+                    .filteredOn(line -> line.contains("may not be watched now"))
+                    .hasSize(1);
+        } finally {
+            System.setErr(before);
+            before.print(said.toString(StandardCharsets.UTF_8));
         }
     }
 
