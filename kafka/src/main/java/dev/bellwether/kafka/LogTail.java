@@ -155,6 +155,7 @@ final class LogTail implements AutoCloseable {
             } catch (WakeupException e) {
                 // it was to look around before it had found its place: it looks for that again
             } catch (AuthorizationException | AuthenticationException e) {
+                failed(e);
                 follower.failed(e);
                 pause(REFUSED_PAUSE);
             } catch (Exception e) {
@@ -176,6 +177,8 @@ final class LogTail implements AutoCloseable {
             log.debug("reading {} failed again", partition, e);
         } else if (e instanceof Error) {
             log.error("reading {} failed; beginning again, until it can be read", partition, e);
+        } else if (e instanceof AuthorizationException || e instanceof AuthenticationException) {
+            log.warn("{} may not be read now: {}. Trying again, until it may", partition, e.getMessage());
         } else {
             log.warn("reading {} failed; trying again, until it can be read", partition, e);
         }

@@ -30,6 +30,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -384,10 +385,20 @@ class LogHistoriesTest {
     /** As while the names of the brokers are not known, which may last: the log must not fill up with it. */
     @Test
     void aTailWhoseClientCannotBeMadeSaysSoOnce() {
+        assertToldOnce(new KafkaException("pretended"), "reading " + PARTITION);
+    }
+
+    /** Who only watches an election hears nothing meanwhile, and would not know why. */
+    @Test
+    void aTailThatMayNotReadSaysSoOnce() {
+        assertToldOnce(new TopicAuthorizationException("pretended"), PARTITION + " may not be read now");
+    }
+
+    private static void assertToldOnce(KafkaException error, String warning) {
         var tries = new AtomicInteger();
         Supplier<MockConsumer<byte[], byte[]>> connector = () -> {
             if (tries.incrementAndGet() < 4) {
-                throw new KafkaException("pretended");
+                throw error;
             }
             return new Broker(new AtomicBoolean());
         };
@@ -396,7 +407,7 @@ class LogHistoriesTest {
             tail.start();
             Eventually.eventually(
                     "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
-            assertThat(said.warnings("reading " + PARTITION)).hasSize(1);
+            assertThat(said.warnings(warning)).hasSize(1);
         }
     }
 
