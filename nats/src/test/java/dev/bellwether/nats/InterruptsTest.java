@@ -34,7 +34,8 @@ class InterruptsTest {
             assertThat(leader.mandate()).contains(mandate);
             assertThat(ofClient(threads)).isNotEmpty();
         }
-        Eventually.eventually("its threads have ended", PATIENCE, () -> ofClient(threads).isEmpty());
+        Eventually.eventually(
+                "its threads have ended", PATIENCE, () -> ofClient(threads).isEmpty());
     }
 
     private static List<Thread> ofClient(ThreadGroup threads) {

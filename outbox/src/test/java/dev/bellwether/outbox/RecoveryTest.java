@@ -313,10 +313,10 @@ class RecoveryTest {
     @Test
     void readerThatWasInterruptedWaitsAsLongAsBefore() throws Exception {
         var config = RelayConfig.named("x").build();
-        var nobody = new WakeUpListener(Servers.dataSource(PostgresServer.shared().uri()), config);
+        var nobody =
+                new WakeUpListener(Servers.dataSource(PostgresServer.shared().uri()), config);
         var pace = new ReadPace(config, 0, null, nobody, () -> {}, System::nanoTime);
-        try (var connection =
-                Servers.dataSource(PostgresServer.shared().uri()).getConnection()) {
+        try (var connection = Servers.dataSource(PostgresServer.shared().uri()).getConnection()) {
             Thread.currentThread().interrupt();
             pace.rest(connection, false, () -> true);
             assertThat(Thread.interrupted()).as("the next wait ends at once").isFalse();

@@ -64,7 +64,9 @@ class SqliteFileTest {
                 statement.execute("CREATE TABLE ledger (id integer)");
                 for (var write = 0; write < 100 || System.nanoTime() - until < 0; write++) {
                     statement.execute("INSERT INTO ledger VALUES (1)");
-                    assertThat(mandate.isValid()).as("it leads after write " + write).isTrue();
+                    assertThat(mandate.isValid())
+                            .as("it leads after write " + write)
+                            .isTrue();
                 }
             }
         }

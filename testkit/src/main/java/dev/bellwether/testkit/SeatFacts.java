@@ -199,8 +199,8 @@ abstract class SeatFacts extends ContractStage {
     @Test
     void theSameIdTwiceIsRefusedOrToldApart() {
         var client = stage.client();
-        var first =
-                stage.stand(client, new EventLog(), settings -> stage.firm(settings).candidate("twin"));
+        var first = stage.stand(
+                client, new EventLog(), settings -> stage.firm(settings).candidate("twin"));
         first.awaitLeads();
         assertThatThrownBy(() -> stage.stand(client, new EventLog(), settings -> settings.candidate("twin")))
                 .isInstanceOf(ElectionException.class)

@@ -141,8 +141,7 @@ final class Observer implements Watch {
         if (error != null && !refused) {
             ZooKeeperErrors.refusal(error, nodes.session().where()).ifPresent(refusal -> {
                 refused = true;
-                log.warn(
-                        "\"{}\" may not be watched now: {}. Trying again, until it may", name, refusal.getMessage());
+                log.warn("\"{}\" may not be watched now: {}. Trying again, until it may", name, refusal.getMessage());
             });
         }
         if (timer != null) {

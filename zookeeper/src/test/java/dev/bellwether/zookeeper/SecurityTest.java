@@ -114,11 +114,17 @@ class SecurityTest {
                     .forPath(node);
             System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
             try (var watch = elections.election(election).watch(leader -> {})) {
-                Eventually.eventually("it says so", PATIENCE, () -> said.toString(StandardCharsets.UTF_8)
-                        .contains("\"" + election + "\" may not be watched now: refused"));
+                Eventually.eventually(
+                        "it says so",
+                        PATIENCE,
+                        () -> said.toString(StandardCharsets.UTF_8)
+                                .contains("\"" + election + "\" may not be watched now: refused"));
                 setAcl(administrator, node, ZooDefs.Ids.OPEN_ACL_UNSAFE);
-                Eventually.eventually("it says that, too", PATIENCE, () -> said.toString(StandardCharsets.UTF_8)
-                        .contains("\"" + election + "\" may be watched again"));
+                Eventually.eventually(
+                        "it says that, too",
+                        PATIENCE,
+                        () -> said.toString(StandardCharsets.UTF_8)
+                                .contains("\"" + election + "\" may be watched again"));
             }
             assertThat(said.toString(StandardCharsets.UTF_8).lines())
                     .filteredOn(line -> line.contains("may not be watched now"))

@@ -211,9 +211,9 @@ class ZooKeeperDoctorTest {
 
     private static void assertUnanswered(AtomicBoolean lost, CuratorFrameworkFactory.Builder client) throws Exception {
         try (var lent = client.ensembleTracker(false)
-                        .sessionTimeoutMs(10_000)
-                        .retryPolicy(new RetryOneTime(1))
-                        .build()) {
+                .sessionTimeoutMs(10_000)
+                .retryPolicy(new RetryOneTime(1))
+                .build()) {
             lent.start();
             var session = SeatSession.borrowed(lent, LentSessionTest.config().tickTime(), "the test's server");
             var arbiter = new ZooKeeperArbiter(Sessions.lent(session), LentSessionTest.config());

@@ -150,8 +150,7 @@ class AutoConfigurationTest {
         ", jdbc:h2:mem:x?bellwether.createTable=true, sql.table=ops.elections, ?bellwether.table=",
         ", nats://127.0.0.1:1, nats.bucket=elections, ?bucket="
     })
-    void whatWouldBeOverlookedBesideAMoveIsRefused(
-            @Nullable String uri, String next, String property, String instead) {
+    void whatWouldBeOverlookedBesideAMoveIsRefused(@Nullable String uri, String next, String property, String instead) {
         Contexts.plain()
                 .withUserConfiguration(Database.class)
                 .withPropertyValues("bellwether.moving-to=" + next, "bellwether." + property)
