@@ -19,7 +19,6 @@ final class ConnectionThread extends Thread {
     private ConnectionThread(Runnable task, String name) {
         super(task, name);
         setDaemon(false);
-        setPriority(NORM_PRIORITY);
     }
 
     /** Returns what the client would make for a connection of this name, with such threads. They end when idle. */

@@ -96,6 +96,7 @@ class SecurityTest {
     }
 
     @Test
+    @SuppressWarnings("try") // nobody asks the watch for anything
     void aWatchThatIsRefusedSaysSoOnceAndThatItIsAllowedAgain() throws Exception {
         var address = SharedServer.get().addresses();
         var node = Hands.ROOT + '/' + election;
