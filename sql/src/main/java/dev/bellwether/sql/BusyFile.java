@@ -40,7 +40,20 @@ final class BusyFile {
                     throw e;
                 }
             }
-            LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(LEAST_NAP_NANOS, MOST_NAP_NANOS));
+            nap(ThreadLocalRandom.current().nextLong(LEAST_NAP_NANOS, MOST_NAP_NANOS));
+        }
+    }
+
+    /** Naps on an interrupted thread, too, which stays interrupted. */
+    private static void nap(long nanos) {
+        var interrupted = false;
+        var until = System.nanoTime() + nanos;
+        for (var left = nanos; left > 0; left = until - System.nanoTime()) {
+            interrupted |= Thread.interrupted();
+            LockSupport.parkNanos(left); // returns at once after an interrupt, also one that is forgotten
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -9,7 +9,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -161,7 +160,7 @@ final class RequestQueue {
                 BackendThread.pause(RESTART_NANOS); // what comes round may be due still
             }
             if (!batch.isEmpty() && breatherNanos > 0) {
-                LockSupport.parkNanos(breatherNanos);
+                BackendThread.pause(breatherNanos);
             }
         }
         executor.close();
@@ -209,17 +208,23 @@ final class RequestQueue {
                     woken = false;
                     return List.of();
                 }
-                news.awaitNanos(wait);
+                awaitNews(wait);
             }
             if (queue.isEmpty()) {
                 return null;
             }
             return takeBatch(queue);
-        } catch (InterruptedException e) {
-            closed = true; // nobody should, but anybody who does means stop
-            return null;
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Holding the lock. An interrupt is forgotten: who closes says so otherwise, and nobody else may end this. */
+    private void awaitNews(long nanos) {
+        try {
+            news.awaitNanos(nanos);
+        } catch (InterruptedException e) {
+            return; // who called looks again
         }
     }
 }
