@@ -400,8 +400,10 @@ public final class LoopElections implements Elections {
         }
     }
 
+    /** What is bounded is done whoever interrupts us. */
     private void letGo() {
-        endMandates();
+        var interrupted = Thread.interrupted(); // perhaps while we have waited
+        interrupted |= endMandates();
         try {
             arbiter.close();
         } catch (Throwable e) { // a client whose class loader has ended throws errors
@@ -416,13 +418,17 @@ public final class LoopElections implements Elections {
             abandoned = true;
             closeLoop();
         });
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /**
      * Where a seat passes with the connection, nobody may lead here when that is closed: mandates end before. While the
-     * loop is held up, each runs out by itself.
+     * loop is held up, each runs out by itself. Returns whether this was interrupted, which ends no wait: who
+     * interrupts all threads of a process has not ended it yet.
      */
-    private void endMandates() {
+    private boolean endMandates() {
         var ended = new CountDownLatch(1);
         loop.execute(() -> {
             candidacies.values().forEach(LoopCandidacy::endNow);
@@ -430,11 +436,17 @@ public final class LoopElections implements Elections {
             ended.countDown();
         });
         var overNanos = System.nanoTime() + longestLease().toNanos(); // by a clock that runs whatever the loop's does
-        try {
-            while (leads() && System.nanoTime() - overNanos < 0 && !ended.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {}
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // nobody interrupts a thread of ours, but to end the process
+        var interrupted = false;
+        while (leads() && System.nanoTime() - overNanos < 0) {
+            try {
+                if (ended.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
         }
+        return interrupted;
     }
 
     private Duration longestLease() {

@@ -49,8 +49,9 @@ class LoopElectionsTest {
     private final String uri = "memory:" + UUID.randomUUID();
 
     /** Where a session is closed, its seat is free: nobody may lead here then, though we cannot be told to end. */
-    @Test
-    void whileTheLoopIsHeldUpTheConnectionIsNotClosedBeforeMandatesHaveRunOut() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whileTheLoopIsHeldUpTheConnectionIsNotClosedBeforeMandatesHaveRunOut(boolean interrupted) throws Exception {
         var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
         var goesOn = new CountDownLatch(1);
         var blocks = new AtomicBoolean();
@@ -78,6 +79,12 @@ class LoopElectionsTest {
         wire.onClose = () -> led.add(candidacy.isLeader());
         blocks.set(true);
         assertThat(blocked.await(30, TimeUnit.SECONDS)).isTrue();
+        var before = threads("bellwether-close");
+        if (interrupted) { // as by one who interrupts all threads of a process that is to end
+            whenThisThreadWaits(() -> threads("bellwether-close").stream()
+                    .filter(thread -> !before.contains(thread))
+                    .forEach(Thread::interrupt));
+        }
         elections.close();
         goesOn.countDown();
         assertThat(led).containsExactly(false);
