@@ -283,17 +283,19 @@ public final class LoopRoster implements Roster {
         }
     }
 
-    /** All seats resign; when their work should have ended, others are to have their partitions also if it has not. */
     private void beginToLeave() {
         var linger = driver.leaving();
         leaving |= !linger.isZero();
-        loop.at(loop.clock().nanos() + linger.toNanos(), () -> {
-            for (var seat : seats) {
-                seat.resign();
-            }
-            var budget = config.candidacy().standDownBudget();
-            loop.at(loop.clock().nanos() + budget.toNanos(), this::leaveGroupSoon);
-        });
+        loop.at(loop.clock().nanos() + linger.toNanos(), this::resignAll);
+    }
+
+    /** All seats resign; when their work should have ended, others are to have their partitions also if it has not. */
+    private void resignAll() {
+        for (var seat : seats) {
+            seat.resign();
+        }
+        var budget = config.candidacy().standDownBudget();
+        loop.at(loop.clock().nanos() + budget.toNanos(), this::leaveGroupSoon);
     }
 
     @Override
@@ -577,9 +579,7 @@ public final class LoopRoster implements Roster {
             if (failure.compareAndSet(null, error)) {
                 tellFailure(error, "gives up its roles");
                 closing.set(true);
-                for (var seat : seats) {
-                    seat.resign();
-                }
+                resignAll();
             }
         }
 

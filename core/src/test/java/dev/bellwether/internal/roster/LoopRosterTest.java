@@ -161,6 +161,26 @@ class LoopRosterTest {
         assertThat(asked).containsOnlyOnce("leave").contains("close");
     }
 
+    /** As one whose right to read the journal was withdrawn for good. */
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aMemberThatHasFailedLeavesItsGroupThoughItsWorkHasNotEnded(RosterMode mode) {
+        join("one", mode, kept::add);
+        asked.clear();
+        way.observer.failed(new ElectionException("planted"));
+        var budget = config("one", mode, kept::add).candidacy().standDownBudget();
+        rig.pass(budget.plusMillis(2));
+        assertThat(asked).containsOnlyOnce("leave");
+        var two = join("two", mode, Runnable::run);
+        rig.pass(LEASE.multipliedBy(3));
+        assertThat(two.roles()).hasSize(2);
+        while (!kept.isEmpty()) {
+            kept.remove().run();
+            rig.settle();
+        }
+        assertThat(asked).containsOnlyOnce("leave").contains("close");
+    }
+
     @Test
     void aMemberThatCouldNotBeToldToLeaveCanBeToldAgain() {
         var one = join("one", RosterMode.EXCLUSIVE, Runnable::run);
