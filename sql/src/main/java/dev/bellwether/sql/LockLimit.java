@@ -84,7 +84,8 @@ final class LockLimit {
         };
     }
 
-    private static boolean isOfPostgres(Connection connection) throws SQLException {
+    /** Returns whether it is one of PostgreSQL's own driver, whose classes need not be there. */
+    static boolean isOfPostgres(Connection connection) throws SQLException {
         try {
             return connection.isWrapperFor(PGConnection.class);
         } catch (NoClassDefFoundError otherDriver) {

@@ -179,9 +179,15 @@ final class PostgresListener {
         var before = SqlConnection.limit(opened, PROBE_MILLIS);
         var committed = SqlConnection.commitByItself(opened);
         try {
+            if (!LockLimit.isOfPostgres(opened)) {
+                warn(
+                        "because the driver is not PostgreSQL's own",
+                        "Take org.postgresql:postgresql, or set listen to false");
+                return POOLED_RETRY_NANOS;
+            }
             var notifications = opened.unwrap(PGConnection.class);
             if (isShared(opened)) {
-                warn();
+                warnOfPooler();
                 return POOLED_RETRY_NANOS;
             }
             try (var statement = opened.createStatement()) {
@@ -201,7 +207,7 @@ final class PostgresListener {
                 if (unheard < MOST_UNHEARD) {
                     return 0;
                 }
-                warn();
+                warnOfPooler();
                 return POOLED_RETRY_NANOS;
             }
             warned = false;
@@ -234,13 +240,18 @@ final class PostgresListener {
         return 0;
     }
 
-    private void warn() {
+    private void warnOfPooler() {
+        warn("perhaps because of a pooler that shares connections between clients", "Give a direct address");
+    }
+
+    private void warn(String why, String remedy) {
         if (!warned) {
             warned = true;
             log.warn(
-                    "Notices on {} do not arrive, perhaps because of a pooler that shares connections between"
-                            + " clients. Polling instead: a hand-over takes longer. Give a direct address",
-                    source);
+                    "Notices on {} do not arrive, {}. Polling instead: a hand-over takes longer. {}",
+                    source,
+                    why,
+                    remedy);
         }
     }
 

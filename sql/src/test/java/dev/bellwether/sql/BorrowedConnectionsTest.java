@@ -99,36 +99,69 @@ class BorrowedConnectionsTest {
             var settings = settings(one.connection);
             var refused = new AtomicInteger();
             var listener =
-                    new PostgresListener(Source.of(one), "no such channel", "nobody", new PostgresListener.Receiver() {
-                        @Override
-                        public CompletionStage<Integer> probe() {
-                            return CompletableFuture.completedFuture(0);
-                        }
-
-                        @Override
-                        public void listening() {}
-
-                        @Override
-                        public void silenced() {
-                            refused.incrementAndGet();
-                        }
-
-                        @Override
-                        public void echo() {}
-
-                        @Override
-                        public boolean starves() {
-                            return false;
-                        }
-
-                        @Override
-                        public void heard(PostgresSeats.Announcement announcement) {}
-                    });
+                    new PostgresListener(Source.of(one), "no such channel", "nobody", new Silenced(refused));
             listener.start();
             Eventually.eventually("it is refused", PATIENCE, () -> refused.get() > 0);
             listener.close();
             assertThat(settings(one.connection)).isEqualTo(settings);
         }
+    }
+
+    /** As one that has no class of PostgreSQL's own driver: with another driver, that need not be there. */
+    @Test
+    void aDriverThatTellsOfNoNoticesIsNotAskedForThemAllTheTime() {
+        var opened = new AtomicInteger();
+        var connection = (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "isWrapperFor", "unwrap" -> throw new NoClassDefFoundError("org/postgresql/PGConnection");
+                    case "getAutoCommit" -> true;
+                    case "getNetworkTimeout" -> 0;
+                    case "equals" -> proxy == arguments[0];
+                    case "createStatement" -> throw new SQLException("pretended: no UNLISTEN");
+                    default -> null;
+                });
+        var silenced = new AtomicInteger();
+        var source = Source.of(new Lending(() -> {
+            opened.incrementAndGet();
+            return connection;
+        }));
+        var listener = new PostgresListener(source, "channel", "nobody", new Silenced(silenced));
+        listener.start();
+        try {
+            Eventually.eventually("it has tried", PATIENCE, () -> silenced.get() > 0);
+            Eventually.throughout("and waits", Duration.ofSeconds(1), () -> opened.get() == 1);
+        } finally {
+            listener.close();
+        }
+    }
+
+    /** Counts how often announcements do not arrive. */
+    private record Silenced(AtomicInteger times) implements PostgresListener.Receiver {
+        @Override
+        public CompletionStage<Integer> probe() {
+            return CompletableFuture.completedFuture(0);
+        }
+
+        @Override
+        public void listening() {}
+
+        @Override
+        public void silenced() {
+            times.incrementAndGet();
+        }
+
+        @Override
+        public void echo() {}
+
+        @Override
+        public boolean starves() {
+            return false;
+        }
+
+        @Override
+        public void heard(PostgresSeats.Announcement announcement) {}
     }
 
     @Test
