@@ -71,7 +71,15 @@ final class JointLockProvider implements LockProvider {
         return old + " and " + next + " jointly";
     }
 
-    private record Both(SimpleLock old, SimpleLock next) implements SimpleLock {
+    private static final class Both implements SimpleLock {
+        private final SimpleLock next;
+        private volatile SimpleLock old;
+
+        private Both(SimpleLock old, SimpleLock next) {
+            this.old = old;
+            this.next = next;
+        }
+
         @Override
         public void unlock() {
             try {
@@ -88,6 +96,7 @@ final class JointLockProvider implements LockProvider {
                 next.unlock();
                 return Optional.empty();
             }
+            old = first.get(); // the one before is valid no more, also if the next one throws
             var second = next.extend(lockAtMostFor, lockAtLeastFor);
             if (second.isEmpty()) {
                 first.get().unlock();

@@ -1,6 +1,7 @@
 package dev.bellwether.shedlock;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +25,54 @@ class JointLockProviderTest {
         var configuration = new LockConfiguration(ClockProvider.now(), "report", LONG, Duration.ofMinutes(1));
         assertThat(both.lock(configuration)).isEmpty();
         assertThat(asked).containsExactly("extend PT5M PT0S", "unlock");
+    }
+
+    /** It is another lock then, for ShedLock, and the one before is valid no more. */
+    @Test
+    void theOldLockThatWasExtendedIsGivenBackThoughTheNextCouldNotBe() {
+        var next = new SimpleLock() {
+            @Override
+            public void unlock() {
+                asked.add("unlock next");
+            }
+
+            @Override
+            public Optional<SimpleLock> extend(Duration lockAtMostFor, Duration lockAtLeastFor) {
+                throw new IllegalStateException("planted");
+            }
+        };
+        var both = new JointLockProvider(
+                configuration -> Optional.of(new Once("old")), configuration -> Optional.of(next));
+        var lock = both.lock(new LockConfiguration(ClockProvider.now(), "report", LONG, Duration.ZERO))
+                .orElseThrow();
+        assertThatThrownBy(() -> lock.extend(LONG, Duration.ZERO)).hasMessage("planted");
+        lock.unlock();
+        assertThat(asked).containsExactly("extend old", "unlock next", "unlock old, extended");
+    }
+
+    /** As {@link net.javacrumbs.shedlock.core.AbstractSimpleLock} has it: of no use once it was extended. */
+    private final class Once implements SimpleLock {
+        private final String name;
+        private boolean extended;
+
+        private Once(String name) {
+            this.name = name;
+        }
+
+        @Override
+        public void unlock() {
+            if (extended) {
+                throw new IllegalStateException(name + " was extended");
+            }
+            asked.add("unlock " + name);
+        }
+
+        @Override
+        public Optional<SimpleLock> extend(Duration lockAtMostFor, Duration lockAtLeastFor) {
+            asked.add("extend " + name);
+            extended = true;
+            return Optional.of(new Once(name + ", extended"));
+        }
     }
 
     private final class Recorded implements SimpleLock {
