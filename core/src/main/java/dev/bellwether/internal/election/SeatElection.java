@@ -151,6 +151,7 @@ public final class SeatElection implements Election {
         }
 
         private void see(View view) {
+            serial.look(); // else all would wait for one whose end could not be told
             var before = last;
             if (closed || (before != null && (isOlder(view, before) || same(before, view)))) {
                 return;

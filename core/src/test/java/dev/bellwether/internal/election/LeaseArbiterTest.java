@@ -57,6 +57,21 @@ class LeaseArbiterTest {
         assertThat(heard).containsExactly(Optional.of(7L), Optional.empty());
     }
 
+    /** That a change has been heard could not be told: all that came later waited for it, and was kept in memory. */
+    @Test
+    void aWatcherHearsTheNextChangeThoughTheEndOfTheLastCouldNotBeToldForLackOfMemory() {
+        store.views.addAll(List.of(held(7), vacant(7), held(8)));
+        rig.elections.election("billing").watch(leader -> {
+            heard.add(leader.map(Leader::token));
+            if (heard.size() == 1) {
+                rig.loop.thrown = new OutOfMemoryError("planted");
+            }
+        });
+        rig.settle();
+        rig.pass(Duration.ofSeconds(20));
+        assertThat(heard).containsExactly(Optional.of(7L), Optional.empty(), Optional.of(8L));
+    }
+
     /** Its candidacy ended, and no other of the election had a watch while the dead one counted as one who has it. */
     @Test
     void aWatchForWhichThereIsNoThreadIsBegunForTheNextWhoStands() {
