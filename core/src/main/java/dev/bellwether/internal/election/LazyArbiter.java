@@ -90,7 +90,7 @@ public final class LazyArbiter implements Arbiter {
                 connected(connector.get());
             } catch (UnavailableException e) {
                 silence = e;
-                waiting.forEach(one -> one.silent(e));
+                tellAll(one -> one.silent(e));
             } catch (ElectionException e) {
                 failed(e);
             } catch (Throwable e) { // a client's, which says nothing of whether it may pass
@@ -115,12 +115,23 @@ public final class LazyArbiter implements Arbiter {
             }
             connected = arbiter(backend);
         }
-        waiting.forEach(Waiting::settle);
+        tellAll(Waiting::settle);
     }
 
     private void failed(ElectionException error) {
         fatal = error;
-        waiting.forEach(Waiting::settle);
+        tellAll(Waiting::settle);
+    }
+
+    /** One that cannot be told, for lack of memory, keeps nobody else from it, nor this thread from the next try. */
+    private void tellAll(Consumer<Waiting> told) {
+        waiting.forEach(one -> {
+            try {
+                told.accept(one);
+            } catch (Throwable e) {
+                Quietly.run(() -> log.error("{} cannot be told how the connection is", one, e));
+            }
+        });
     }
 
     // ---------------------------------------------------------------- for everybody

@@ -13,6 +13,8 @@ import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.ForwardingLoop;
+import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.Claimant;
@@ -23,6 +25,7 @@ import dev.bellwether.spi.View;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -124,9 +127,14 @@ class LazyArbiterTest {
 
     /** Is one that does this when it is told that, and else nothing. */
     private static <T> T told(Class<T> type, String what, Consumer<Object[]> then) {
+        return told(type, Map.of(what, then));
+    }
+
+    private static <T> T told(Class<T> type, Map<String, Consumer<Object[]>> doing) {
         return type.cast(
                 Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
-                    if (method.getName().equals(what)) {
+                    var then = doing.get(method.getName());
+                    if (then != null) {
                         then.accept(arguments);
                     }
                     return null;
@@ -290,6 +298,71 @@ class LazyArbiterTest {
             there.complete(true);
             assertThat(candidacy.await(PATIENCE)).isPresent();
         }
+    }
+
+    @Test
+    void theTriesGoOnThoughOneWhoWaitsCannotBeToldForLackOfMemory() throws Exception {
+        var lazy = new LazyArbiter("the store", this::connect);
+        var granted = new CountDownLatch(1);
+        var claimant = told(
+                Claimant.class,
+                Map.of(
+                        "unanswered",
+                        arguments -> {
+                            there.complete(true);
+                            throw new OutOfMemoryError("planted");
+                        },
+                        "granted",
+                        arguments -> granted.countDown()));
+        try (var loop = new LoopThread(Clock.system(), PATIENCE, (length, how) -> {})) {
+            loop.start();
+            waits(lazy, "a", claimant, loop);
+            lazy.start();
+            assertThat(granted.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } finally {
+            lazy.close();
+        }
+    }
+
+    @Test
+    void oneWhoCannotBeginForLackOfMemoryCostsNobodyElseTheConnection() throws Exception {
+        there.complete(true);
+        var lazy = new LazyArbiter("the store", this::connect);
+        var granted = new CountDownLatch(2);
+        var well = told(Claimant.class, "granted", arguments -> granted.countDown());
+        var unwell = told(Claimant.class, "failed", arguments -> {
+            throw new OutOfMemoryError("planted");
+        });
+        try (var loop = new LoopThread(Clock.system(), PATIENCE, (length, how) -> {})) {
+            loop.start();
+            waits(lazy, "a", well, loop);
+            waits(lazy, "b", unwell, new ForwardingLoop(loop) {
+                @Override
+                public void execute(Runnable turn) {
+                    if (Thread.currentThread().getName().equals("bellwether-connect")) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    super.execute(turn);
+                }
+            });
+            waits(lazy, "c", well, loop);
+            lazy.start();
+            assertThat(granted.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            lazy.check("d", CandidacyConfig.defaults());
+        } finally {
+            lazy.close();
+        }
+    }
+
+    /** Has a candidate of its own election wait for the connection. */
+    private static void waits(LazyArbiter lazy, String election, Claimant claimant, Loop loop) throws Exception {
+        var seat = lazy.seat(new Standing(election, "a", "a's", CandidacyConfig.defaults()), claimant, loop);
+        var waits = new CountDownLatch(1);
+        loop.execute(() -> {
+            seat.claim();
+            waits.countDown();
+        });
+        assertThat(waits.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
