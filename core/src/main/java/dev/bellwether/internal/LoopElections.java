@@ -124,12 +124,27 @@ public final class LoopElections implements Elections {
     /** Holds elections over a backend that is connected to now; or later, if the settings say so. */
     public static LoopElections over(String where, Supplier<? extends Backend> connector, ElectionsConfig config) {
         if (!config.connectLazily()) {
-            return over(connector.get(), config);
+            var backend = connector.get();
+            try {
+                return over(backend, config);
+            } catch (RuntimeException | Error e) { // there may be no thread for the loop
+                closeForNobody(backend, e);
+                throw e;
+            }
         }
         var arbiter = new LazyArbiter(where, connector);
         var elections = new LoopElections(arbiter, arbiter::rosters, config);
         arbiter.start();
         return elections;
+    }
+
+    /** Nobody else knows of it. */
+    private static void closeForNobody(Backend backend, Throwable because) {
+        try {
+            backend.close();
+        } catch (RuntimeException | Error e) {
+            because.addSuppressed(e);
+        }
     }
 
     /** Holds elections over the infrastructures of both, which are closed with them. */

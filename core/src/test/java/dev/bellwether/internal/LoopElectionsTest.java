@@ -187,6 +187,23 @@ class LoopElectionsTest {
     }
 
     @Test
+    void aConnectionIsClosedIfTheElectionsCannotBegin() {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var closed = new AtomicBoolean();
+        wire.onClose = () -> closed.set(true);
+        var loop = new ForwardingLoop(new Rig().loop) {
+            @Override
+            public void execute(Runnable turn) {
+                throw new OutOfMemoryError("planted: unable to create native thread");
+            }
+        };
+        var config = ElectionsConfig.builder().loop(loop).build();
+        assertThatThrownBy(() -> Elections.over("the store", () -> wire, config))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(closed).as("nobody else knows of it").isTrue();
+    }
+
+    @Test
     void aBackendWhoseClientIsBrokenLeavesNoThreadBehind() throws Exception {
         var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
         wire.onClose = () -> {
