@@ -28,6 +28,7 @@ import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.internal.roster.LoopRoster;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
+import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Loop;
@@ -64,6 +65,10 @@ public final class LoopElections implements Elections {
     private static final Logger log = LoggerFactory.getLogger(Elections.class);
     private static final long SWEEP_NANOS = 500_000_000L;
     private static final long LOOK_MILLIS = 20;
+    /** What the end needs is tried for ten seconds, while there is no memory for it. */
+    private static final int MOST_TRIES = 1_000;
+
+    private static final long TRY_AGAIN_NANOS = 10_000_000L;
     /** A year: beyond it sums of nanoseconds overflow before long. */
     private static final long LONGEST_KEPT_NANOS = TimeUnit.DAYS.toNanos(366);
 
@@ -415,19 +420,12 @@ public final class LoopElections implements Elections {
         }
     }
 
-    /** What is bounded is done whoever interrupts us. */
+    /** What is bounded is done whoever interrupts us, and as soon as there is memory for it. */
     private void letGo() {
         var interrupted = Thread.interrupted(); // perhaps while we have waited
         interrupted |= endMandates();
-        try {
-            arbiter.close();
-        } catch (Throwable e) { // a client whose class loader has ended throws errors
-            Quietly.run(() -> log.error(
-                    "{} could not be closed in order; connections or threads may be left until this process ends",
-                    this,
-                    e));
-        }
-        loop.execute(() -> {
+        closeArbiter();
+        execute(() -> {
             candidacies.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::isHeard));
             rosters.values().forEach(one -> abandon(one::abandon, one::isToHalt, one::isHeard));
             abandoned = true;
@@ -438,6 +436,32 @@ public final class LoopElections implements Elections {
         }
     }
 
+    private void closeArbiter() {
+        try {
+            arbiter.close();
+        } catch (Throwable e) { // a client whose class loader has ended throws errors
+            Quietly.run(() -> log.error(
+                    "{} could not be closed in order; connections or threads may be left until this process ends",
+                    this,
+                    e));
+        }
+    }
+
+    /** Has the loop take a turn that nobody else would ask for again. Without memory for it, a little later. */
+    private void execute(Runnable turn) {
+        for (var tries = MOST_TRIES; ; tries--) {
+            try {
+                loop.execute(turn);
+                return;
+            } catch (VirtualMachineError e) {
+                if (tries == 0) {
+                    throw e;
+                }
+                BackendThread.pause(TRY_AGAIN_NANOS);
+            }
+        }
+    }
+
     /**
      * Where a seat passes with the connection, nobody may lead here when that is closed: mandates end before. While the
      * loop is held up, each runs out by itself. Returns whether this was interrupted, which ends no wait: who
@@ -445,11 +469,15 @@ public final class LoopElections implements Elections {
      */
     private boolean endMandates() {
         var ended = new CountDownLatch(1);
-        loop.execute(() -> {
-            candidacies.values().forEach(LoopCandidacy::endNow);
-            rosters.values().forEach(LoopRoster::endNow);
-            ended.countDown();
-        });
+        try {
+            execute(() -> {
+                candidacies.values().forEach(LoopCandidacy::endNow);
+                rosters.values().forEach(LoopRoster::endNow);
+                ended.countDown();
+            });
+        } catch (VirtualMachineError e) {
+            Quietly.run(() -> log.error("{} wait for their mandates to run out", this, e));
+        }
         var overNanos = System.nanoTime() + longestLease().toNanos(); // by a clock that runs whatever the loop's does
         var interrupted = false;
         while (leads() && System.nanoTime() - overNanos < 0) {

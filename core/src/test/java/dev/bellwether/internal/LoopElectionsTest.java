@@ -36,6 +36,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -201,6 +202,33 @@ class LoopElectionsTest {
         assertThatThrownBy(() -> Elections.over("the store", () -> wire, config))
                 .isInstanceOf(OutOfMemoryError.class);
         assertThat(closed).as("nobody else knows of it").isTrue();
+    }
+
+    @Test
+    void aLackOfMemoryWhileItClosesLeavesNothingOpen() throws Exception {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var closed = new CountDownLatch(2);
+        wire.onClose = closed::countDown;
+        var lacks = new AtomicInteger(5);
+        var thread = new LoopThread(Clock.system(), Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ForwardingLoop(thread) {
+            @Override
+            public void execute(Runnable turn) {
+                if (Thread.currentThread().getName().equals("bellwether-close") && lacks.getAndDecrement() > 0) {
+                    throw new OutOfMemoryError("planted");
+                }
+                super.execute(turn);
+            }
+
+            @Override
+            public void close() {
+                super.close();
+                closed.countDown();
+            }
+        };
+        Elections.over(wire, ElectionsConfig.builder().loop(loop).build()).close();
+        assertThat(closed.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
