@@ -39,22 +39,28 @@ final class LimitedLock extends AbstractSimpleLock {
 
     private void endLater(boolean timeIsOver) {
         if (timeIsOver) { // else somebody unlocks or extends, on a thread of theirs
-            // it may wait, and this is the thread of all timers; the common pool may be full of just such tasks
-            try {
-                var ending = threads.newThread(this::end);
-                ending.setName("bellwether-shedlock-" + lockConfiguration.getName());
-                ending.setDaemon(true);
-                ending.start();
-            } catch (RuntimeException | Error e) { // the system has no thread left
-                CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS, Runnable::run)
-                        .execute(() -> endLater(true));
-                log.error(
-                        "lock \"{}\" has reached its lockAtMostFor, and cannot be given back yet; trying again in a"
-                                + " second",
-                        lockConfiguration.getName(),
-                        e);
-            }
+            onThreadOfItsOwn(this::end);
         }
+    }
+
+    /** It may wait, and this is the thread of all timers; the common pool may be full of just such tasks. */
+    private void onThreadOfItsOwn(Runnable task) {
+        try {
+            var ending = threads.newThread(task);
+            ending.setName("bellwether-shedlock-" + lockConfiguration.getName());
+            ending.setDaemon(true);
+            ending.start();
+        } catch (RuntimeException | Error e) { // the system has no thread left
+            inASecond(task, e);
+        }
+    }
+
+    private void inASecond(Runnable task, Throwable because) {
+        CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS, Runnable::run).execute(() -> onThreadOfItsOwn(task));
+        log.error(
+                "lock \"{}\" has reached its lockAtMostFor, and cannot be given back yet; trying again in a second",
+                lockConfiguration.getName(),
+                because);
     }
 
     private void end() {
@@ -64,11 +70,15 @@ final class LimitedLock extends AbstractSimpleLock {
                             + " beside the next one. A crash costs no more than the lease: make lockAtMostFor longer",
                     lockConfiguration.getName(),
                     Durations.show(lockConfiguration.getLockAtMostFor()));
-            try {
-                run.lock().release(Duration.ZERO);
-            } catch (RuntimeException e) {
-                log.error("lock \"{}\" could not be given back", lockConfiguration.getName(), e);
-            }
+            giveBack();
+        }
+    }
+
+    private void giveBack() {
+        try {
+            run.lock().release(Duration.ZERO);
+        } catch (RuntimeException | Error e) { // it is renewed until this has succeeded
+            inASecond(this::giveBack, e);
         }
     }
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Elections;
+import dev.bellwether.HeldLock;
+import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,6 +64,40 @@ class LimitedLockTest {
         assertThat(lock).isNotNull();
         Eventually.eventually(
                 "the lock ends", Duration.ofSeconds(20), () -> !run.lock().isHeld());
+        assertThat(tries).hasValue(3);
+    }
+
+    /** For its elections the lock is kept until that has succeeded, though it is held by nobody here. */
+    @Test
+    void aLockThatCouldNotBeGivenBackIsGivenBackLater() throws InterruptedException {
+        var held = elections.lock("report").tryLock().lock().orElseThrow();
+        var tries = new AtomicInteger();
+        var run = new LockedRun(new HeldLock() {
+            @Override
+            public Mandate mandate() {
+                return held.mandate();
+            }
+
+            @Override
+            public boolean isHeld() {
+                return tries.get() == 0;
+            }
+
+            @Override
+            public void release(Duration keptFree) {
+                if (tries.incrementAndGet() < 3) {
+                    throw new OutOfMemoryError("planted");
+                }
+                held.release(keptFree);
+            }
+
+            @Override
+            public void close() {
+                held.close();
+            }
+        });
+        assertThat(new LimitedLock(lasting(Duration.ofMillis(1)), run)).isNotNull();
+        Eventually.eventually("the lock is given back", Duration.ofSeconds(20), () -> !held.isHeld());
         assertThat(tries).hasValue(3);
     }
 
