@@ -41,7 +41,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -82,8 +81,8 @@ public final class LoopElections implements Elections {
     private final @Nullable ExecutorService ownExecutor;
     private final Map<Key, LoopCandidacy> candidacies = new ConcurrentHashMap<>();
     private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
-    /** Of locks whose runs have ended. */
-    private final Set<Candidacy> kept = ConcurrentHashMap.newKeySet();
+    /** Of locks whose runs have ended, and until when by the loop's clock. */
+    private final Map<Candidacy, Long> kept = new ConcurrentHashMap<>();
     /** How many tasks of locks of ours the thread is in. */
     private final ThreadLocal<Integer> lockTasks = ThreadLocal.withInitial(() -> 0);
 
@@ -377,7 +376,7 @@ public final class LoopElections implements Elections {
 
     private void beginToClose() {
         var open = candidacies.values().stream()
-                .filter(candidacy -> !kept.contains(candidacy)) // these run out: somebody may be about to run again
+                .filter(candidacy -> !kept.containsKey(candidacy)) // these run out: somebody may be about to run again
                 .toList();
         var members = List.copyOf(rosters.values());
         open.forEach(candidacy -> resign(candidacy::resign));
@@ -556,6 +555,12 @@ public final class LoopElections implements Elections {
 
     /** Lets each candidacy look at the clocks now and then, since no timer is due right after a suspension. */
     private void sweep() {
+        var now = loop.clock().nanos();
+        kept.forEach((candidacy, until) -> {
+            if (now - until >= 0) {
+                resign(candidacy::resign); // it should have: there was no memory for a timer
+            }
+        });
         candidacies.values().forEach(LoopCandidacy::check);
         for (var roster : rosters.values()) {
             try {
@@ -598,12 +603,12 @@ public final class LoopElections implements Elections {
 
         @Override
         public void keep(Candidacy candidacy, Duration time) {
-            kept.add(candidacy);
+            var until = loop.clock().nanos() + Math.min(TimeUnit.NANOSECONDS.convert(time), LONGEST_KEPT_NANOS);
+            kept.put(candidacy, until);
             if (!candidacies.containsValue(candidacy)) { // it has ended meanwhile
                 kept.remove(candidacy);
             }
-            var nanos = Math.min(TimeUnit.NANOSECONDS.convert(time), LONGEST_KEPT_NANOS);
-            loop.execute(() -> loop.at(loop.clock().nanos() + nanos, candidacy::resign));
+            loop.execute(() -> loop.at(until, candidacy::resign)); // to the point; what is lost is found by looking
         }
 
         @Override

@@ -80,6 +80,47 @@ class CandidacyLockTest {
         }
     }
 
+    @Test
+    void aLockThatIsKeptFreeIsFreeInTheEndThoughThatCouldNotBeTimed() throws Exception {
+        var thread = new LoopThread(Clock.system(), LONG, (length, how) -> {});
+        thread.start();
+        var here = Thread.currentThread();
+        var lacks = new AtomicBoolean();
+        var loop = new ForwardingLoop(thread) {
+            private boolean lacking; // on the loop, in a turn that this test has asked for
+
+            @Override
+            public void execute(Runnable turn) {
+                var ours = Thread.currentThread().equals(here) && lacks.get();
+                super.execute(() -> {
+                    lacking = ours;
+                    try {
+                        turn.run();
+                    } finally {
+                        lacking = false;
+                    }
+                });
+            }
+
+            @Override
+            public Timer at(long nanos, Runnable turn) {
+                if (lacking) {
+                    throw new OutOfMemoryError("planted");
+                }
+                return super.at(nanos, turn);
+            }
+        };
+        try (var elections =
+                Elections.over(new MemoryLeaseStore(Clock.system()), ElectionsConfig.builder().loop(loop).build())) {
+            var lock = elections.lock("report", A_MINUTE);
+            var held = lock.tryLock().lock().orElseThrow();
+            lacks.set(true);
+            held.release(Duration.ofMillis(100));
+            lacks.set(false);
+            assertThat(lock.tryLock(Duration.ofSeconds(10)).isHeld()).isTrue();
+        }
+    }
+
     /** Such as that of an application that shuts down, or a full one. */
     @Test
     void aTaskThatAnExecutorDidNotLetUsTellOfTheEndIsWaitedForAndInterrupted() {
