@@ -87,8 +87,11 @@ final class SqlDoctor {
         }
     }
 
-    private void vacancies(CandidacyConfig candidacy) {
-        var told = dialect == Dialect.POSTGRESQL && config.listen() && pooler != Pooler.TRANSACTION;
+    private void vacancies(CandidacyConfig candidacy) throws SQLException {
+        var told = dialect == Dialect.POSTGRESQL
+                && config.listen()
+                && pooler != Pooler.TRANSACTION
+                && LockLimit.isOfPostgres(connection);
         var poll = new Term("poll", config.poll().orElse(dialect.poll()));
         var budget = Term.standDown(candidacy);
         findings.addAll(Finding.vacancies(

@@ -12,6 +12,7 @@ import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Claim;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.testkit.Eventually;
 import java.io.PrintWriter;
@@ -134,6 +135,27 @@ class BorrowedConnectionsTest {
             Eventually.throughout("and waits", Duration.ofSeconds(1), () -> opened.get() == 1);
         } finally {
             listener.close();
+        }
+    }
+
+    @Test
+    void theDoctorKnowsThatADriverTellsOfNoNotices() throws Exception {
+        try (var one = new OneConnection(PostgresServer.shared().uri())) {
+            var other = new Lending(() -> (Connection) Proxy.newProxyInstance(
+                    Connection.class.getClassLoader(),
+                    new Class<?>[] {Connection.class},
+                    (proxy, method, arguments) -> {
+                        try {
+                            return method.getName().equals("isWrapperFor")
+                                    ? (Object) false
+                                    : method.invoke(one.connection, arguments);
+                        } catch (InvocationTargetException e) {
+                            throw e.getCause();
+                        }
+                    }));
+            var findings = SqlDoctor.of(
+                    Source.of(other), other.getConnection(), SqlConfig.defaults(), CandidacyConfig.defaults());
+            assertThat(findings).extracting(Finding::says).anyMatch(says -> says.startsWith("standbys poll, every"));
         }
     }
 
