@@ -28,8 +28,8 @@ public final class BackendThread {
     /**
      * Returns a daemon thread of this name, not started. If any {@link Throwable} ends its body, that is logged as an
      * error and told to the callback, on the same thread: it must tell all that live on the thread
-     * ({@link Claimant#failed}), or start another one. The callback is called again, until the thread is interrupted,
-     * if it fails for lack of memory; so it must bear being called twice.
+     * ({@link Claimant#failed}), or start another one. The callback is called again if it fails for lack of memory; so
+     * it must bear being called twice.
      */
     public static Thread of(String name, Body body, Consumer<Throwable> onDeath) {
         var thread = new Thread(() -> run(name, body, onDeath), name);
@@ -101,8 +101,8 @@ public final class BackendThread {
             } catch (Throwable e) {
                 Thread.onSpinWait(); // nothing is left to tell it with
             }
-            while (!told(name, death, onDeath) && !Thread.currentThread().isInterrupted()) {
-                LockSupport.parkNanos(AGAIN_NANOS);
+            while (!told(name, death, onDeath)) {
+                pause(AGAIN_NANOS);
             }
         }
     }

@@ -10,6 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(20)
 class BackendThreadTest {
@@ -50,13 +52,17 @@ class BackendThreadTest {
         assertThat(deaths).isEmpty();
     }
 
-    @Test
-    void theDeathIsToldAgainUntilThereIsMemoryForIt() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theDeathIsToldAgainUntilThereIsMemoryForIt(boolean ofAnInterrupt) throws Exception {
         var told = new CompletableFuture<Integer>();
         var tries = new ArrayList<Throwable>();
         var thread = BackendThread.of(
                 "bellwether-test",
                 () -> {
+                    if (ofAnInterrupt) {
+                        Thread.currentThread().interrupt();
+                    }
                     throw new IllegalStateException("planted");
                 },
                 death -> {
@@ -67,8 +73,8 @@ class BackendThreadTest {
                     told.complete(tries.size());
                 });
         thread.start();
-        assertThat(told.join()).isEqualTo(3);
         thread.join();
+        assertThat(told).isCompletedWithValue(3);
     }
 
     @Test
