@@ -149,6 +149,7 @@ final class RequestQueue {
 
     private void run() {
         for (var batch = take(); batch != null; batch = take()) {
+            Thread.interrupted(); // of somebody else's: a pool or a driver would give up its waits
             underWay = batch;
             try {
                 var rest = executor.serve(batch);

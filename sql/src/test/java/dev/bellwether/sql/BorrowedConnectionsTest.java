@@ -28,7 +28,9 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -263,6 +265,31 @@ class BorrowedConnectionsTest {
             for (var candidacy : candidacies) {
                 assertThat(candidacy.await(PATIENCE)).isPresent();
             }
+        }
+    }
+
+    /** A pool in which one has to wait would refuse each connection, as long as the queue is never empty. */
+    @Test
+    void anInterruptOfSomebodyElsesIsForgottenBeforeTheNextConnectionIsAskedFor() throws Exception {
+        var interrupted = new ArrayList<Boolean>();
+        var next = new CompletableFuture<Object>();
+        var opened = new AtomicReference<SqlLeaseStore>();
+        var source = new Lending(() -> {
+            var store = opened.get();
+            if (store != null) {
+                interrupted.add(Thread.currentThread().isInterrupted());
+                if (interrupted.size() == 1) {
+                    store.list().thenAccept(next::complete);
+                    Thread.currentThread().interrupt();
+                }
+            }
+            return DriverManager.getConnection("jdbc:h2:mem:" + table + ";DB_CLOSE_DELAY=-1");
+        });
+        try (var store = SqlLeaseStore.open(Source.of(source), SqlConfig.defaults())) {
+            opened.set(store);
+            store.list().toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            next.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(interrupted).containsExactly(false, false);
         }
     }
 
