@@ -101,8 +101,7 @@ class BorrowedConnectionsTest {
             one.connection.setNetworkTimeout(Runnable::run, 54_321);
             var settings = settings(one.connection);
             var refused = new AtomicInteger();
-            var listener =
-                    new PostgresListener(Source.of(one), "no such channel", "nobody", new Silenced(refused));
+            var listener = new PostgresListener(Source.of(one), "no such channel", "nobody", new Silenced(refused));
             listener.start();
             Eventually.eventually("it is refused", PATIENCE, () -> refused.get() > 0);
             listener.close();

@@ -42,7 +42,8 @@ class RequestQueueTest {
     @Test
     void anInterruptOfSomebodyElsesDoesNotCloseTheStore() throws Exception {
         var others = threads();
-        try (var store = (LeaseStore) ConnectUri.parse("jdbc:h2:mem:interrupted;DB_CLOSE_DELAY=-1").connect()) {
+        try (var store = (LeaseStore)
+                ConnectUri.parse("jdbc:h2:mem:interrupted;DB_CLOSE_DELAY=-1").connect()) {
             var ours = threads().stream().filter(one -> !others.contains(one)).toList();
             assertThat(ours).hasSize(1);
             ours.get(0).interrupt();

@@ -110,8 +110,9 @@ class CandidacyLockTest {
                 return super.at(nanos, turn);
             }
         };
-        try (var elections =
-                Elections.over(new MemoryLeaseStore(Clock.system()), ElectionsConfig.builder().loop(loop).build())) {
+        try (var elections = Elections.over(
+                new MemoryLeaseStore(Clock.system()),
+                ElectionsConfig.builder().loop(loop).build())) {
             var lock = elections.lock("report", A_MINUTE);
             var held = lock.tryLock().lock().orElseThrow();
             lacks.set(true);
