@@ -209,7 +209,11 @@ final class RequestQueue {
                     woken = false;
                     return List.of();
                 }
-                awaitNews(wait);
+                try {
+                    news.awaitNanos(wait);
+                } catch (InterruptedException e) {
+                    // forgotten: who closes says so otherwise, and nobody else may end this
+                }
             }
             if (queue.isEmpty()) {
                 return null;
@@ -217,15 +221,6 @@ final class RequestQueue {
             return takeBatch(queue);
         } finally {
             lock.unlock();
-        }
-    }
-
-    /** Holding the lock. An interrupt is forgotten: who closes says so otherwise, and nobody else may end this. */
-    private void awaitNews(long nanos) {
-        try {
-            news.awaitNanos(nanos);
-        } catch (InterruptedException e) {
-            return; // who called looks again
         }
     }
 }
