@@ -419,7 +419,7 @@ public final class LoopElections implements Elections {
         }
     }
 
-    /** What is bounded is done whoever interrupts us, and as soon as there is memory for it. */
+    /** What is bounded is done though we are interrupted, and as soon as there is memory for it. */
     private void letGo() {
         var interrupted = Thread.interrupted(); // perhaps while we have waited
         interrupted |= endMandates();

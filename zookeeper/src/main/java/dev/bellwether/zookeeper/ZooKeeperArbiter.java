@@ -218,7 +218,7 @@ final class ZooKeeperArbiter implements Arbiter {
                             var ends = names.stream()
                                     .map(name -> prefix + name + '/' + Paths.DONE)
                                     .toList();
-                            return NodeReader.leavingOut(requests) // of those whom others keep to themselves
+                            return NodeReader.leavingOut(requests) // of those that others keep to themselves
                                     .read(ends, stat -> true)
                                     .thenApply(done -> IntStream.range(0, names.size())
                                             .filter(i -> done.get(i)

@@ -60,7 +60,7 @@ final class LedBeans {
     private static final class Led {
         private final String name;
         private final Supplier<Lifecycle> now;
-        private Lifecycle bean; // whoever starts it again does so between the turns of the listener
+        private Lifecycle bean; // who starts it again does so between the turns of the listener
 
         private Led(String name, Supplier<Lifecycle> now) {
             this.name = name;
