@@ -6,6 +6,7 @@ import dev.bellwether.Watch;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.BackendThread;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Interrupts;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
@@ -218,6 +219,11 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
                     interrupted(e);
                 } catch (KafkaException | IllegalStateException e) {
                     failedOver(e);
+                } catch (RuntimeException e) {
+                    if (!Interrupts.caused(e)) {
+                        throw e;
+                    }
+                    interrupted(e); // it was the client's thread that beats, of which a poll tells us
                 }
             }
         } finally {
@@ -364,7 +370,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     }
 
     /** Not by us, who end it otherwise: it goes on, and the candidacy with it. */
-    private void interrupted(InterruptException error) {
+    private void interrupted(RuntimeException error) {
         Thread.interrupted();
         if (!abandoned) {
             failedOver(error);

@@ -22,6 +22,8 @@ import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.InterruptException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Somebody who interrupts all threads of a process, as some do to end their own, does not silence ours. */
 @Timeout(120)
@@ -49,13 +51,15 @@ class InterruptedThreadsTest {
         }
     }
 
-    @Test
-    void aCandidateLeadsAgain() {
+    /** The thread of the seat, or the one of its client that beats. */
+    @ParameterizedTest
+    @ValueSource(strings = {"bellwether-kafka-%s", "kafka-coordinator-heartbeat-thread | %2$s.%1$s"})
+    void aCandidateLeadsAgain(String thread) {
         try (var stage = new Stage(new KafkaInfrastructure(SharedBroker.get(), "?topic=" + NAME), "interrupted")) {
             var events = new EventLog();
             var candidate = stage.stand(stage.client(), events, settings -> settings.lease(Duration.ofSeconds(6)));
             var first = candidate.awaitLeads();
-            interrupt("bellwether-kafka-" + first.election());
+            interrupt(thread.formatted(first.election(), NAME));
             Eventually.eventually("the seat was lost", PATIENCE, () -> !first.isValid());
             assertThat(candidate.awaitLeads().token()).isGreaterThan(first.token());
         }

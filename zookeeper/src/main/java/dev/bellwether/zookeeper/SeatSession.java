@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
@@ -50,6 +51,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
 
     private final CountDownLatch connectedOnce = new CountDownLatch(1);
     private final Set<Runnable> onConnect = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean toldDeaf = new AtomicBoolean(); // for one that we cannot replace
     private volatile boolean closed;
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
@@ -59,7 +61,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
         client = new Client(framework);
         this.ours = ours;
         this.where = where;
-        requests = new SingleRequests(client);
+        requests = new SingleRequests(client, this::deaf);
         watches = new PathWatches(requests);
         prover = new SessionProver(this, new ProofTiming(tick), opened);
         client.framework().getCuratorListenable().addListener(listener);
@@ -244,6 +246,35 @@ final class SeatSession implements NodeSession, AutoCloseable {
                     e,
                     REVIVAL.toSeconds());
             SOON.execute(this::revive);
+        }
+    }
+
+    /**
+     * The client is connected, and hears no answer. One of our own is replaced, which ends its session: a seat in it is
+     * led by nobody, since all its mandates have run out.
+     */
+    private void deaf() {
+        if (closed || toldDeaf.getAndSet(!ours)) {
+            return;
+        }
+        log.warn(
+                "The client of {} is connected and hears nothing: something in this process may have interrupted its"
+                        + " event thread, which ends it. {}",
+                where,
+                ours
+                        ? "It is replaced"
+                        : "Nobody can be elected over it, and it keeps the seats that it has: close it, and make"
+                                + " another CuratorFramework");
+        if (ours) {
+            Sessions.CLOSERS.execute(this::replace); // it says good-bye to its server
+        }
+    }
+
+    private void replace() {
+        try {
+            client.framework().getZookeeperClient().reset();
+        } catch (Exception e) {
+            log.warn("Cannot make a new client for {}: {}. Trying again, while it hears nothing", where, e);
         }
     }
 

@@ -27,7 +27,7 @@ final class Sessions implements AutoCloseable {
     private static final Executor LATER = DelayThread.after(LINGERING);
 
     /** Each session says good-bye to its server, which takes long if that does not answer; then it runs out. */
-    private static final Executor CLOSERS = closing -> {
+    static final Executor CLOSERS = closing -> {
         var closer = new Thread(closing, "bellwether-zookeeper-close");
         closer.setDaemon(true);
         closer.start();

@@ -29,9 +29,12 @@ final class SingleRequests implements NodeRequests {
     }
 
     private final Client client;
+    private final Hearing hearing;
 
-    SingleRequests(Client client) {
+    /** Tells of it when the client is connected and hears nothing. */
+    SingleRequests(Client client, Runnable onDeaf) {
         this.client = client;
+        hearing = new Hearing(onDeaf);
     }
 
     @Override
@@ -142,7 +145,10 @@ final class SingleRequests implements NodeRequests {
     private <T> CompletableFuture<T> send(Call<T> call) {
         var answer = new CompletableFuture<T>();
         try {
-            call.send(client.zooKeeper(), answer);
+            var by = client.zooKeeper();
+            hearing.asks(by);
+            var unused = answer.whenComplete((value, error) -> hearing.hears(by));
+            call.send(by, answer);
         } catch (Exception e) {
             answer.completeExceptionally(e);
         }

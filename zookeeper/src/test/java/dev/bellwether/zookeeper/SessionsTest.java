@@ -14,6 +14,7 @@ import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -68,6 +69,28 @@ class SessionsTest {
             sessions.close();
             assertThat(Thread.interrupted()).as("still interrupted").isTrue();
             assertThat(servers.servers().get(0).figure("zk_global_sessions")).isZero();
+        }
+    }
+
+    /** The client makes no other: it kept the session, and with it the seat, of which nobody could be relieved. */
+    @Test
+    void anInterruptOfAnEventThreadCostsAMandateAndNoMore() {
+        try (var elections = Elections.connect(SharedServer.uri())) {
+            var caller = Thread.currentThread().getName();
+            var name = "deaf-" + UUID.randomUUID();
+            Thread.currentThread().setName(name); // of which the client makes those of its threads
+            try (var candidacy = elections.stand(name, CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
+                Thread.currentThread().setName(caller);
+                var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+                var threads = Thread.getAllStackTraces().keySet().stream()
+                        .filter(thread -> thread.getName().startsWith(name + "-EventThread"))
+                        .toList();
+                assertThat(threads).hasSize(1);
+                threads.get(0).interrupt();
+                Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
+                var next = Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+                assertThat(next.token()).isGreaterThan(mandate.token());
+            }
         }
     }
 

@@ -45,6 +45,8 @@ public enum BenchFault {
     ORDERS_TO_FROZEN(Victim.CANDIDATE),
     /** An operator's order to stand down. */
     STAND_DOWN(Victim.ALL),
+    /** Something in its process interrupts all its threads, twice, as a container may that stops an application. */
+    INTERRUPT_THREADS(Victim.OURS),
     /** Its listener does not return; and the operator's order, so that there is something to be heard. */
     BLOCK_LISTENER(Victim.CANDIDATE),
     /** Others take the processors. */
@@ -69,6 +71,7 @@ public enum BenchFault {
     /** Who suffers, and what there must be for that. */
     enum Victim {
         CANDIDATE,
+        OURS,
         LINK,
         ONE_LINK,
         CLOCK,
@@ -92,7 +95,7 @@ public enum BenchFault {
 
     boolean hurtsOneCandidate() {
         return switch (victim) {
-            case CANDIDATE, LINK, ONE_LINK, CLOCK -> true;
+            case CANDIDATE, OURS, LINK, ONE_LINK, CLOCK -> true;
             case SERVER_CLOCK, SERVER, MORTAL_SERVER, LEADING_SERVER, RECORDS, ALL -> false;
         };
     }

@@ -9,13 +9,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * The process of one contestant. Says {@code standing}, {@code fault WHAT} and {@code closed}; takes
- * {@code block MILLIS} and {@code interrupted}; leaves in order at the end of its input, after {@code interrupted} by a
- * thread that is interrupted.
+ * {@code block MILLIS}, {@code interrupt threads} and {@code interrupted}; leaves in order at the end of its input,
+ * after {@code interrupted} by a thread that is interrupted.
  */
 final class ContestantMain {
     /** How long a look whether we lead is away from the last, in microseconds. */
@@ -26,6 +27,8 @@ final class ContestantMain {
     private static final Duration BETWEEN_LOOKS = Duration.of(PAUSE_MICROS, ChronoUnit.MICROS);
 
     static final String INTERRUPTED = "interrupted";
+    private static final Set<String> THREADS_OF_BENCH = Set.of(LeadershipSampler.THREAD, RegisterWriter.THREAD);
+    static final String INTERRUPT_THREADS = "interrupt threads";
 
     private volatile boolean interrupted;
     private volatile long blockedUntilNanos = System.nanoTime();
@@ -118,9 +121,23 @@ final class ContestantMain {
         for (var line = input.readLine(); line != null; line = input.readLine()) {
             if (line.equals(INTERRUPTED)) {
                 interrupted = true;
+            } else if (line.equals(INTERRUPT_THREADS)) {
+                interruptThreads();
             } else if (line.startsWith("block ")) {
                 blockedUntilNanos = System.nanoTime()
                         + Duration.ofMillis(Long.parseLong(line.substring(6))).toNanos();
+            }
+        }
+    }
+
+    /** All but those of the JVM and those of the bench. */
+    private static void interruptThreads() {
+        var self = Thread.currentThread();
+        for (var thread : Thread.getAllStackTraces().keySet()) {
+            if (self.getThreadGroup().equals(thread.getThreadGroup())
+                    && !thread.equals(self)
+                    && !THREADS_OF_BENCH.contains(thread.getName())) {
+                thread.interrupt();
             }
         }
     }

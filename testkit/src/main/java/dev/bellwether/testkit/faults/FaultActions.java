@@ -121,6 +121,7 @@ final class FaultActions implements AutoCloseable {
                     ORDERS_TO_DEAD,
                     ORDERS_TO_FROZEN,
                     VANISH,
+                    INTERRUPT_THREADS,
                     BLOCK_LISTENER -> throw new IllegalArgumentException(fault + " is of a process");
         };
     }

@@ -97,7 +97,8 @@ public final class FaultBench implements AutoCloseable {
      * be. It runs for {@code -Dbellwether.bench.seconds}, 10 by default, by the seed {@code -Dbellwether.bench.seed},
      * by default one for each day, and {@code -Dbellwether.bench.runs} times, each time with new candidates by the
      * next seed. What each run has found is added, as a line, to the file {@code -Dbellwether.bench.ledger}, if one is
-     * named. The processes look every {@code -Dbellwether.bench.pause} microseconds whether they lead, 100 by default,
+     * named. Of the faults there are only those that {@code -Dbellwether.bench.faults=CUT,FREEZE} names, if it does.
+     * The processes look every {@code -Dbellwether.bench.pause} microseconds whether they lead, 100 by default,
      * which takes a tenth of a processor for each.
      *
      * <p>A run that did little has shown nothing. So a run goes on until it has done the
@@ -160,6 +161,11 @@ public final class FaultBench implements AutoCloseable {
 
     Duration lease() {
         return setting.lease;
+    }
+
+    /** Returns whether it is of Bellwether's own candidates. To others an interrupt may mean that they are to end. */
+    boolean isOurs() {
+        return setting.maker.equals(BellwetherContestant.class);
     }
 
     Optional<String> clocks() {
@@ -439,6 +445,11 @@ public final class FaultBench implements AutoCloseable {
                 victim.freeze();
                 yield ordersToDeaf(number, led, victim::thaw);
             }
+            case INTERRUPT_THREADS -> {
+                var victim = at(number);
+                victim.tell(ContestantMain.INTERRUPT_THREADS);
+                yield () -> victim.tell(ContestantMain.INTERRUPT_THREADS);
+            }
             case BLOCK_LISTENER -> {
                 block(number, time);
                 yield actions.standDown();
@@ -448,34 +459,32 @@ public final class FaultBench implements AutoCloseable {
     }
 
     /**
-     * Has all candidates leave in order, the leader last, after somebody led once more, and tells what was found: that
-     * nobody did, too, though nothing is wrong any more.
+     * Has all candidates leave in order, the leader first and then each that leads after it, and tells what was found:
+     * that one did not lead in its turn, too, though nothing is wrong any more.
      */
     public Findings end() {
         return end(PATIENCE);
     }
 
     Findings end(Duration patience) {
-        var leader = OptionalInt.empty();
+        var led = false;
         try {
             awaitAll();
-            leader = OptionalInt.of(awaitLeader(patience));
+            chronicle.note("all leave");
+            while (processes.stream().anyMatch(ContestantProcess::isAlive)) {
+                var leader = awaitLeader(patience);
+                led = true;
+                leave(leader);
+            }
         } catch (AssertionError nobody) {
             faults.add("in the end, with nothing wrong any more, " + nobody.getMessage());
-        }
-        if (leader.isPresent()) {
-            var last = leader.getAsInt();
-            chronicle.note("all leave");
-            IntStream.range(0, places.size()).filter(place -> place != last).forEach(this::leave);
-            leave(last);
-        } else {
             processes.stream().filter(ContestantProcess::isAlive).forEach(ContestantProcess::kill);
         }
         processes.forEach(process -> faults.addAll(process.faults()));
         faults.addAll(actions.faults());
         var terms = terms();
         chronicle.merge(terms);
-        return new Findings(environment.describe(), terms, faults, leader.isEmpty(), deeds, register, chronicle.file());
+        return new Findings(environment.describe(), terms, faults, !led, deeds, register, chronicle.file());
     }
 
     /** Returns all terms so far, in the order in which they began. */

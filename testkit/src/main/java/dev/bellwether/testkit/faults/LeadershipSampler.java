@@ -9,12 +9,13 @@ import java.util.concurrent.locks.LockSupport;
  * runs from the end of the first look that says so to the beginning of the last.
  */
 public final class LeadershipSampler implements AutoCloseable {
+    static final String THREAD = "bellwether-look";
     private static final long CLEAR_NANOS = 5_000_000;
 
     private final Subject subject;
     private final TermFile file;
     private final long betweenNanos;
-    private final Thread thread = new Thread(this::look, "bellwether-look");
+    private final Thread thread = new Thread(this::look, THREAD);
 
     /** Who is looked at. */
     public interface Subject {

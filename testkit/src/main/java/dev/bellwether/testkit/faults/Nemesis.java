@@ -4,11 +4,13 @@ import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -28,6 +30,12 @@ public final class Nemesis {
     private static final Duration LEAST_STEP = Duration.ofSeconds(2);
 
     private static final double LEADERS = 0.67;
+    /** The names of those that there are to be; all if there are none. */
+    private static final Set<String> ONLY = Arrays.stream(
+                    System.getProperty("bellwether.bench.faults", "").split(",", -1))
+            .filter(name -> !name.isBlank())
+            .map(name -> BenchFault.valueOf(name).name())
+            .collect(Collectors.toSet());
 
     private final FaultBench bench;
     private final Duration patience;
@@ -172,6 +180,7 @@ public final class Nemesis {
     /** Adds one of each kind that there can be here, in an order by chance. */
     private void shuffle() {
         var all = Stream.of(BenchFault.values())
+                .filter(fault -> ONLY.isEmpty() || ONLY.contains(fault.name()))
                 .filter(this::isPossible)
                 .collect(Collectors.toCollection(ArrayList::new));
         Collections.shuffle(all, random);
@@ -185,6 +194,7 @@ public final class Nemesis {
                 !fault.waitsForAnother()
                         || (environment.places() > 1
                                 && (fault == BenchFault.ORDERS_TO_DEAD || !environment.frozenMayBlockAll()));
+            case OURS -> bench.isOurs();
             case ALL -> true;
             case LINK ->
                 !environment.links(0).isEmpty() && (fault != BenchFault.VANISH || !environment.vanishedMayBlockAll());

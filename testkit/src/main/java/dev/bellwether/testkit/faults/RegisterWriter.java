@@ -12,12 +12,13 @@ import java.util.concurrent.locks.LockSupport;
  * application does.
  */
 final class RegisterWriter implements AutoCloseable {
+    static final String THREAD = "bellwether-write";
     private static final long PAUSE_NANOS = 500_000;
 
     private final LeadershipSampler.Subject subject;
     private final int number;
     private final Socket socket;
-    private final Thread thread = new Thread(this::run, "bellwether-write");
+    private final Thread thread = new Thread(this::run, THREAD);
     private volatile boolean over;
 
     RegisterWriter(LeadershipSampler.Subject subject, int number, int port) throws IOException {

@@ -1,0 +1,59 @@
+package dev.bellwether.zookeeper;
+
+import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Notices that a client is connected and hears nothing. The thread that hands on its answers ends when anybody
+ * interrupts it, and the client makes no other: it keeps its session, and with it a seat that nobody leads from.
+ *
+ * <p>Thread-safe.
+ */
+final class Hearing {
+    /** So many timeouts of the session: a server that is as slow as that has no session left to keep. */
+    private static final int TIMEOUTS = 3;
+
+    private final Runnable onDeaf;
+    private @Nullable ZooKeeper asked; // guarded by this
+    private int unanswered; // by that one; guarded by this
+    private long silentSinceNanos; // while there are any; guarded by this
+
+    /** Tells of it each time that it has lasted for so long. */
+    Hearing(Runnable onDeaf) {
+        this.onDeaf = onDeaf;
+    }
+
+    /** Something is asked. */
+    void asks(ZooKeeper by) {
+        if (isDeaf(by)) {
+            onDeaf.run();
+        }
+    }
+
+    private synchronized boolean isDeaf(ZooKeeper by) {
+        var now = System.nanoTime();
+        if (!by.equals(asked)) {
+            asked = by;
+            unanswered = 0;
+        }
+        if (unanswered++ == 0) {
+            silentSinceNanos = now;
+        }
+        var patience = TIMEOUTS * (long) by.getSessionTimeout() * 1_000_000;
+        if (patience == 0
+                || now - silentSinceNanos <= patience
+                || !by.getState().isConnected()) {
+            return false;
+        }
+        silentSinceNanos = now;
+        return true;
+    }
+
+    /** It is answered, with an error or not. */
+    synchronized void hears(ZooKeeper by) {
+        if (by.equals(asked)) {
+            unanswered--;
+            silentSinceNanos = System.nanoTime();
+        }
+    }
+}
