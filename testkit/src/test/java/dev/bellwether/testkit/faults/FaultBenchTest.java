@@ -300,10 +300,10 @@ class FaultBenchTest {
             var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 1, LONGER);
             Eventually.throughout("orders are given", LONGER.multipliedBy(4), () -> true);
             orders.run();
-            assertThat(bench.end().faults())
-                    .singleElement()
-                    .asString()
-                    .contains("orders to stand down found nobody there");
+            assertThat(bench.end(LONGER).faults())
+                    .anySatisfy(fault -> assertThat(fault).contains("orders to stand down found nobody there"))
+                    .anySatisfy(fault -> assertThat(fault).contains("in the end")) // bob does not lead in its turn
+                    .hasSize(2);
         }
     }
 
@@ -315,10 +315,11 @@ class FaultBenchTest {
             var orders = bench.begin(BenchFault.ORDERS_TO_DEAD, 0, LONGER);
             Eventually.throughout("orders are given", LONGER.multipliedBy(4), () -> true);
             orders.run();
-            assertThat(bench.end().faults())
+            assertThat(bench.end(LONGER).faults())
                     .anySatisfy(fault -> assertThat(fault).contains("orders to stand down found nobody there"))
                     .anySatisfy(fault -> assertThat(fault).contains("nobody else led while ann"))
-                    .hasSize(2);
+                    .anySatisfy(fault -> assertThat(fault).contains("in the end"))
+                    .hasSize(3);
         }
     }
 
@@ -338,6 +339,16 @@ class FaultBenchTest {
                                     .commandLine()
                                     .filter(line -> line.contains("SECONDS <= " + (seconds + 1)))
                                     .isPresent()));
+        }
+    }
+
+    @Test
+    void thatOneDoesNotLeadInItsTurnInTheEndIsFound() {
+        try (var bench = new FaultBench(new Rooms(2), Setting.of("out-of-turn", LEASE).with(OneOnly.class))) {
+            bench.startAll();
+            var findings = bench.end(LEASE.multipliedBy(4));
+            assertThat(findings.isStalled()).isFalse();
+            assertThat(findings.faults()).singleElement().asString().contains("in the end");
         }
     }
 
