@@ -63,6 +63,8 @@ class TroubleTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofSeconds(3));
     private static final CandidacyConfig LONG = CandidacyConfig.ofLease(Duration.ofMinutes(2));
+    private static final DynamoDbSettings SETTINGS =
+            DynamoDbSettings.of(ConnectUri.parse("dynamodb://eu-west-1/elections"));
     private static final String KEYS = "\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"S\"}],"
             + "\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}],\"BillingMode\":\"PAY_PER_REQUEST\"";
 
@@ -107,15 +109,18 @@ class TroubleTest {
                 .hasMessageNotContaining("secret@");
     }
 
+    private static DynamoDbAsyncClient sdk() {
+        return DynamoDbAsyncClient.builder()
+                .region(Region.EU_WEST_1)
+                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("a", "b")))
+                .build();
+    }
+
     @Test
     void whatIsDoneAgainAndAgainOutlivesAnError() throws Exception {
         var runs = new CountDownLatch(3);
-        var settings = DynamoDbSettings.of(ConnectUri.parse("dynamodb://eu-west-1/elections"));
-        try (var sdk = DynamoDbAsyncClient.builder()
-                        .region(Region.EU_WEST_1)
-                        .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("a", "b")))
-                        .build();
-                var client = new TableClient(settings, sdk, () -> {})) {
+        try (var sdk = sdk();
+                var client = new TableClient(SETTINGS, sdk, () -> {})) {
             client.every(Duration.ofMillis(50), () -> {
                 runs.countDown();
                 throw new OutOfMemoryError("planted");
@@ -128,12 +133,8 @@ class TroubleTest {
     @Test
     void whatIsNotBegunInItsTimeIsForgotten() {
         var released = new CountDownLatch(1);
-        var settings = DynamoDbSettings.of(ConnectUri.parse("dynamodb://eu-west-1/elections"));
-        try (var sdk = DynamoDbAsyncClient.builder()
-                        .region(Region.EU_WEST_1)
-                        .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("a", "b")))
-                        .build();
-                var client = new TableClient(settings, sdk, () -> {})) {
+        try (var sdk = sdk();
+                var client = new TableClient(SETTINGS, sdk, () -> {})) {
             for (var hung = 0; hung < 3; hung++) {
                 assertThat(client.send(Urgency.KEEP, "GetItem", Duration.ofMillis(100), any -> hung(released)))
                         .failsWithin(PATIENCE);

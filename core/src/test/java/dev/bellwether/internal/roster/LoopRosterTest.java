@@ -151,17 +151,10 @@ class LoopRosterTest {
         assertThat(asked).doesNotContain("leave");
         rig.pass(Duration.ofMillis(2));
         assertThat(asked).contains("leave");
-        var two = join("two", mode, Runnable::run);
-        rig.pass(LEASE.multipliedBy(3));
-        assertThat(two.roles()).hasSize(2);
-        while (!kept.isEmpty()) {
-            kept.remove().run();
-            rig.settle();
-        }
-        assertThat(asked).containsOnlyOnce("leave").contains("close");
+        requireAnotherLeadsAndItIsClosedInTheEnd(mode);
     }
 
-    /** As one whose right to read the journal was withdrawn for good. */
+    /** As one whose right to read the journal was withdrawn. */
     @ParameterizedTest
     @EnumSource(RosterMode.class)
     void aMemberThatHasFailedLeavesItsGroupThoughItsWorkHasNotEnded(RosterMode mode) {
@@ -171,6 +164,10 @@ class LoopRosterTest {
         var budget = config("one", mode, kept::add).candidacy().standDownBudget();
         rig.pass(budget.plusMillis(2));
         assertThat(asked).containsOnlyOnce("leave");
+        requireAnotherLeadsAndItIsClosedInTheEnd(mode);
+    }
+
+    private void requireAnotherLeadsAndItIsClosedInTheEnd(RosterMode mode) {
         var two = join("two", mode, Runnable::run);
         rig.pass(LEASE.multipliedBy(3));
         assertThat(two.roles()).hasSize(2);

@@ -28,6 +28,7 @@ import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -231,6 +232,29 @@ class ActuatorTest {
 
     @Test
     void aCandidacyThatHasFailedIsNotHealthyWhileABeanIsStopping() {
+        whileABeanIsStopping(
+                context -> context.getBean(Candidacies.class).of("billing").whileLeading(mandate -> {
+                    throw new IllegalStateException("planted");
+                }),
+                indicator -> {
+                    assertThat(details(indicator).get("billing")).asString().startsWith("failed: ");
+                    assertThat(status(indicator)).isEqualTo("DOWN");
+                });
+    }
+
+    @Test
+    void anApplicationWhoseElectionHasEndedIsDegradedWhileABeanIsStopping() {
+        whileABeanIsStopping(
+                context -> context.getBean(Elections.class).election("billing").end(), indicator -> {
+                    assertThat(details(indicator).get("billing"))
+                            .asString()
+                            .startsWith("an operator has ended the election");
+                    assertThat(status(indicator)).isEqualTo("DEGRADED");
+                });
+    }
+
+    /** The first makes it stop, and the second is asked while it does. */
+    private static void whileABeanIsStopping(Consumer<ApplicationContext> ends, Consumer<Object> asked) {
         var stopping = new CountDownLatch(1);
         var mayStop = new CountDownLatch(1);
         Contexts.plain()
@@ -239,48 +263,16 @@ class ActuatorTest {
                         "bellwether.elections.billing.on-task-failure=end")
                 .withUserConfiguration(LeadingTest.Failing.class)
                 .run(context -> {
-                    var indicator = context.getBean("bellwetherHealthIndicator");
                     var second = context.getBean("second", LeadingTest.Part.class);
                     Eventually.eventually("it runs", Contexts.PATIENCE, second::isRunning);
                     second.onStop = () -> {
                         stopping.countDown();
                         awaitUninterruptibly(mayStop);
                     };
-                    context.getBean(Candidacies.class).of("billing").whileLeading(mandate -> {
-                        throw new IllegalStateException("planted");
-                    });
+                    ends.accept(context);
                     try {
                         assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
-                        assertThat(details(indicator).get("billing")).asString().startsWith("failed: ");
-                        assertThat(status(indicator)).isEqualTo("DOWN");
-                    } finally {
-                        mayStop.countDown();
-                    }
-                });
-    }
-
-    @Test
-    void anApplicationWhoseElectionHasEndedIsDegradedWhileABeanIsStopping() {
-        var stopping = new CountDownLatch(1);
-        var mayStop = new CountDownLatch(1);
-        Contexts.plain()
-                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID())
-                .withUserConfiguration(LeadingTest.Failing.class)
-                .run(context -> {
-                    var indicator = context.getBean("bellwetherHealthIndicator");
-                    var second = context.getBean("second", LeadingTest.Part.class);
-                    Eventually.eventually("it runs", Contexts.PATIENCE, second::isRunning);
-                    second.onStop = () -> {
-                        stopping.countDown();
-                        awaitUninterruptibly(mayStop);
-                    };
-                    context.getBean(Elections.class).election("billing").end();
-                    try {
-                        assertThat(stopping.await(30, TimeUnit.SECONDS)).isTrue();
-                        assertThat(details(indicator).get("billing"))
-                                .asString()
-                                .startsWith("an operator has ended the election");
-                        assertThat(status(indicator)).isEqualTo("DEGRADED");
+                        asked.accept(context.getBean("bellwetherHealthIndicator"));
                     } finally {
                         mayStop.countDown();
                     }

@@ -344,7 +344,8 @@ class FaultBenchTest {
 
     @Test
     void thatOneDoesNotLeadInItsTurnInTheEndIsFound() {
-        try (var bench = new FaultBench(new Rooms(2), Setting.of("out-of-turn", LEASE).with(OneOnly.class))) {
+        try (var bench =
+                new FaultBench(new Rooms(2), Setting.of("out-of-turn", LEASE).with(OneOnly.class))) {
             bench.startAll();
             var findings = bench.end(LEASE.multipliedBy(4));
             assertThat(findings.isStalled()).isFalse();
