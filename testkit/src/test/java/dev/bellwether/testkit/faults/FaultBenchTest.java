@@ -237,7 +237,7 @@ class FaultBenchTest {
             var nemesis = new Nemesis(bench, 1, patience);
             nemesis.begin(BenchFault.ORDERS_TO_FROZEN, 0, Duration.ZERO);
             nemesis.run(LEASE.multipliedBy(4));
-            assertThat(bench.end().faults())
+            assertThat(bench.end(patience).faults())
                     .anySatisfy(fault -> assertThat(fault).contains("nobody else led"));
         }
         var done = Files.readAllLines(folder.resolve("history.txt")).stream()
