@@ -4,6 +4,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Interrupts;
 import dev.bellwether.spi.Moment;
 import java.time.Duration;
 import java.util.List;
@@ -293,27 +294,9 @@ final class SeatSession implements NodeSession, AutoCloseable {
             prover.each(SessionSeat::expired);
             prover.onLoop(told::countDown); // behind what the seats have reported
         });
-        if (loops && !closed && !isTold(told)) {
+        // also on an interrupted thread, as that of an application may be which closes the client
+        if (loops && !closed && !Interrupts.await(told, System.nanoTime() + longest.toNanos())) {
             log.warn("the session with {} has ended, and the loop does not run", where);
-        }
-    }
-
-    /** Waits for it also on a thread that is interrupted, as that of an application may be which closes the client. */
-    private boolean isTold(CountDownLatch told) {
-        var until = System.nanoTime() + longest.toNanos();
-        var interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return told.await(until - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

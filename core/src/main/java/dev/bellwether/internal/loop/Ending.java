@@ -2,6 +2,7 @@ package dev.bellwether.internal.loop;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.Interrupts;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -116,29 +117,12 @@ public final class Ending {
      * its process, which must not leave a seat behind.
      */
     public void awaitClosed(long sinceNanos) {
-        if (!comesBefore(sinceNanos + bound.toNanos())) {
+        if (!Interrupts.await(over, sinceNanos + bound.toNanos())) {
             Quietly.run(() -> log.warn(
                     "{} did not end within {}: its work still runs, or the infrastructure does not answer; the lease"
                             + " runs out by itself",
                     what,
                     Durations.show(bound)));
-        }
-    }
-
-    private boolean comesBefore(long nanos) {
-        var interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return over.await(nanos - System.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 }
