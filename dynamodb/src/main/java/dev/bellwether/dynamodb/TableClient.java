@@ -75,7 +75,7 @@ final class TableClient implements AutoCloseable {
         threads.setRemoveOnCancelPolicy(true); // while credentials are waited for, much is given up
     }
 
-    /** Returns what changes when a request had no answer. */
+    /** Returns what changes when a request had no answer, or the table was not there. */
     String session() {
         return Long.toString(breaks.get());
     }
@@ -170,10 +170,13 @@ final class TableClient implements AutoCloseable {
             understood = true;
             return refused; // which is an answer
         }
-        breaks.incrementAndGet();
         if (cause instanceof AwsServiceException service && service.awsErrorDetails() != null) {
+            if (isBreak(service)) {
+                breaks.incrementAndGet();
+            }
             return said(action, service);
         }
+        breaks.incrementAndGet();
         if (cause instanceof TimeoutException) {
             unanswered.run();
             return new UnavailableException(
@@ -199,6 +202,15 @@ final class TableClient implements AutoCloseable {
         }
         var hint = understood || settings.endpoint().isEmpty() ? "" : " (does it speak TLS, or not?)";
         return new UnavailableException(settings + " cannot be reached for " + action + ": " + why + hint, cause);
+    }
+
+    /**
+     * A refusal, such as of one request too many, is an answer: what was written is there. A leader that took it for
+     * silence would read before each renewal, also while the units to read are used up.
+     */
+    private static boolean isBreak(AwsServiceException said) {
+        return said instanceof ResourceNotFoundException
+                || (said.statusCode() >= FAILED && !said.isThrottlingException());
     }
 
     private ElectionException said(String action, AwsServiceException error) {

@@ -464,6 +464,20 @@ class TroubleTest {
         }
     }
 
+    /** That is an answer, and says nothing of what was written. A leader that read before each renewal would need them. */
+    @Test
+    void aLeaderNeedsNoReadsWhereTheyAreThrottled() throws Exception {
+        try (var gateway = DynamoDbGateway.to(server);
+                var elections = Elections.connect(gateway.uri("throttled", "&create=true&poll=200ms"));
+                var leader = elections.stand("throttled", CandidacyConfig.ofLease(Duration.ofSeconds(6)))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            gateway.refuse("GetItem", 400, "ProvisionedThroughputExceededException", "too fast");
+            var before = gateway.count("GetItem");
+            Eventually.throughout("the same mandate is valid", Duration.ofSeconds(8), mandate::isValid);
+            assertThat(gateway.count("GetItem")).as("of the poll").isGreaterThan(before);
+        }
+    }
+
     @Test
     void connectionsThatAreLeftAreClosedAWhileLater() {
         var pools = new CopyOnWriteArrayList<FakePool>();
