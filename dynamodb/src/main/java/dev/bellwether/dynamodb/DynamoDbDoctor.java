@@ -73,12 +73,22 @@ final class DynamoDbDoctor {
             var complaints = Endpoint.complaints(Endpoint.of(settings.uri()), LOOK);
             throw new UnavailableException(e.getMessage() + (complaints.isEmpty() ? "" : ": " + complaints), e);
         } catch (AccessRefusedException e) { // to look at the table is not needed: to read it is
-            var key = Map.of("pk", AttributeValue.fromS("-"), "sk", AttributeValue.fromS("-"));
+            requireReadable(settings, client, e);
+            return new DynamoDbDoctor(settings, client, Optional.empty());
+        }
+    }
+
+    /** A table that is not there, and was to be made, lacks the right that was refused: to look for it, or to make it. */
+    private static void requireReadable(
+            DynamoDbSettings settings, TableClient client, AccessRefusedException refused) {
+        var key = Map.of("pk", AttributeValue.fromS("-"), "sk", AttributeValue.fromS("-"));
+        try {
             var unused = asked(
                     client,
                     "GetItem",
                     sdk -> sdk.getItem(get -> get.tableName(settings.table()).key(key)));
-            return new DynamoDbDoctor(settings, client, Optional.empty());
+        } catch (ElectionException e) {
+            throw settings.creates() && e.getCause() instanceof ResourceNotFoundException ? refused : e;
         }
     }
 

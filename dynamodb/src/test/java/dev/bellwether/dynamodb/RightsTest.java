@@ -103,6 +103,16 @@ class RightsTest {
                 .hasMessageContaining("dynamodb:GetItem");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"DescribeTable", "CreateTable"})
+    void theRightThatATableWhichIsToBeMadeLacksIsNamed(String action) {
+        gateway.deny(action);
+        assertThatThrownBy(() -> Elections.connect(gateway.uri("not-made", "&create=true"))
+                        .close())
+                .isInstanceOf(AccessRefusedException.class)
+                .hasMessageContaining("It needs the right dynamodb:" + action + " on the table not-made");
+    }
+
     @Test
     void withoutTheRightsToListAStandbyTakesOverAnyway() throws Exception {
         gateway.deny("Query", "DeleteItem");
