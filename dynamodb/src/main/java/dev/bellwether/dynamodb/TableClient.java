@@ -145,7 +145,7 @@ final class TableClient implements AutoCloseable {
                     }
                 });
                 var unusedToo = answer.whenComplete((done, error) -> sent.cancel(true));
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // of classes that do not fit together, too: it would look like silence
                 answer.completeExceptionally(e);
             }
         });
@@ -181,6 +181,15 @@ final class TableClient implements AutoCloseable {
             unanswered.run();
             return new UnavailableException(
                     settings + " did not answer " + action + " within " + Durations.show(timeout), cause);
+        }
+        if (cause instanceof LinkageError && !understood) {
+            return new ElectionException(
+                    settings + ": the AWS SDK cannot run with the jars on the class path: see that all of the SDK's have"
+                            + " one version, and Netty's one that it works with (" + cause + ")",
+                    cause);
+        }
+        if (cause instanceof Error) {
+            return new UnavailableException(settings + ": the AWS SDK has failed at " + action + ": " + cause, cause);
         }
         var root = cause == null ? null : Causes.root(cause);
         var why = root == null || root.getMessage() == null

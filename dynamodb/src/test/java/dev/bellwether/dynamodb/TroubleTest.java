@@ -313,6 +313,38 @@ class TroubleTest {
         }
     }
 
+    /** As of jars of the application's that do not fit together. Others wait for an answer until their time is over. */
+    @Test
+    void anErrorOfTheSdkIsToldAtOnceAndAsWhatItIs() {
+        Error planted = new NoSuchMethodError("planted");
+        try (var sdk = sdk();
+                var client = new TableClient(SETTINGS, sdk, () -> {})) {
+            for (var isThrown : new boolean[] {true, false}) {
+                assertThat(client.send(Urgency.LOOK, "GetItem", PATIENCE.multipliedBy(2), any -> {
+                            if (isThrown) {
+                                throw planted;
+                            }
+                            return CompletableFuture.failedFuture(planted);
+                        }))
+                        .failsWithin(PATIENCE)
+                        .withThrowableThat()
+                        .havingCause()
+                        .isInstanceOf(ElectionException.class)
+                        .isNotInstanceOf(UnavailableException.class)
+                        .withMessageContaining("jars on the class path")
+                        .withMessageContaining("java.lang.NoSuchMethodError: planted");
+            }
+            assertThat(client.send(Urgency.LOOK, "GetItem", PATIENCE.multipliedBy(2), any -> {
+                        throw new OutOfMemoryError("planted");
+                    }))
+                    .failsWithin(PATIENCE)
+                    .withThrowableThat()
+                    .havingCause()
+                    .isInstanceOf(UnavailableException.class)
+                    .withMessageContaining("java.lang.OutOfMemoryError: planted");
+        }
+    }
+
     /** As it says of a file in ~/.aws that is no profile file, each time that a client is made. */
     @Test
     void settingsThatTheSdkCannotReadAreNamedAndLeaveNoConnectionsOpen() {
