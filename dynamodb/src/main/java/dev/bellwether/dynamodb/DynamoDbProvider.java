@@ -51,6 +51,9 @@ public final class DynamoDbProvider implements ElectionsProvider {
                             + " variables whose names begin with AWS_ (it said: "
                             + settings.uri().redact(String.valueOf(e.getMessage())) + ")",
                     e);
+        } catch (Error e) { // of classes that do not fit together, or without memory
+            http.close();
+            throw e;
         }
         Runnable close = () -> {
             client.close();
@@ -58,7 +61,7 @@ public final class DynamoDbProvider implements ElectionsProvider {
         };
         try {
             return LeaseStore.over(DynamoDbRecordStore.open(settings, client, http::unanswered, close));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close.run();
             throw e;
         }

@@ -83,7 +83,7 @@ final class DynamoDbRecordStore implements RecordStore {
         var client = new TableClient(settings, sdk, unanswered);
         try {
             return new DynamoDbRecordStore(settings, client, DynamoDbDoctor.look(settings, client), atClose);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             client.close();
             throw e;
         }

@@ -361,6 +361,18 @@ class TroubleTest {
         assertThat(pool.closed).isTrue();
     }
 
+    /** As of classes that do not fit together, or without memory. */
+    @Test
+    void anErrorWhileAClientIsMadeLeavesNoConnectionsOpen() {
+        var pool = new FakePool();
+        var connections = new ReplaceableConnections(() -> pool, PATIENCE);
+        assertThatThrownBy(() -> DynamoDbProvider.connect(SETTINGS, connections, http -> {
+                    throw new NoClassDefFoundError("planted");
+                }))
+                .isInstanceOf(NoClassDefFoundError.class);
+        assertThat(pool.closed).isTrue();
+    }
+
     @Test
     void aClientOfTheApplicationsIsUsedAsItIsAndLeftOpen() throws Exception {
         try (var client = DynamoDbAsyncClient.builder()

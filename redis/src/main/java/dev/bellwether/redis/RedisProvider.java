@@ -37,7 +37,7 @@ public final class RedisProvider implements ElectionsProvider {
         var client = client(settings);
         try {
             return LeaseStore.over(RedisRecordStore.open(settings, client, () -> shutDown(client)));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             shutDown(client);
             throw e;
         }

@@ -136,7 +136,7 @@ final class RedisRecordStore implements RecordStore {
             var durability = new DurabilityGuard(settings, connection, session, found);
             return new RedisRecordStore(
                     settings, connection, new RedisWatch(settings, client), durability, found.isDurable(), atClose);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             connection.close();
             throw e;
         }

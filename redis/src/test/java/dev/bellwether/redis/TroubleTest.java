@@ -15,9 +15,15 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
+import io.lettuce.core.ConnectionFuture;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.RedisCodec;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -146,6 +152,49 @@ class TroubleTest {
             }
         } finally {
             client.shutdown();
+        }
+    }
+
+    /** As of classes that do not fit together, or without memory: nobody else has this connection, to close it. */
+    @Test
+    void anErrorBeforeTheElectionsAreThereLeavesNoConnectionOpen() {
+        var closed = new AtomicBoolean();
+        var connection = (StatefulRedisConnection<?, ?>) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {StatefulRedisConnection.class}, (it, method, given) -> {
+                    if (method.getName().equals("isOpen")) {
+                        throw new NoClassDefFoundError("planted");
+                    }
+                    if (method.getName().equals("closeAsync")) {
+                        closed.set(true);
+                        return CompletableFuture.completedFuture(null);
+                    }
+                    return null;
+                });
+        var client = new ClientOfOneConnection(connection);
+        try {
+            var settings = RedisSettings.of(ConnectUri.parse("redis://127.0.0.1"));
+            assertThatThrownBy(() -> RedisRecordStore.open(settings, client, () -> {}))
+                    .isInstanceOf(NoClassDefFoundError.class);
+            assertThat(closed).isTrue();
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    /** Has this connection, whatever is asked for. */
+    private static final class ClientOfOneConnection extends RedisClient {
+        private final StatefulRedisConnection<?, ?> connection;
+
+        private ClientOfOneConnection(StatefulRedisConnection<?, ?> connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public <K, V> ConnectionFuture<StatefulRedisConnection<K, V>> connectAsync(
+                RedisCodec<K, V> codec, RedisURI server) {
+            return ConnectionFuture.completed(
+                    new InetSocketAddress(0), (StatefulRedisConnection<K, V>) connection);
         }
     }
 
