@@ -38,6 +38,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -369,17 +370,50 @@ class TroubleTest {
         return new HttpMembers(parsed, HttpMembers.of(parsed, 2379), HttpClients.of(parsed)).lookUps();
     }
 
+    /** Only a member that says so has compacted: that none answers tells nothing. */
+    @ParameterizedTest
+    @CsvSource({
+        "etcdserver: mvcc: required revision has been compacted, OK",
+        "etcdserver: request timed out, WARNING",
+    })
+    void revisionsAreDroppedWhereTheMemberSaysSo(String message, Finding.Level level) throws Exception {
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var header = "{\"header\":{\"cluster_id\":\"1\",\"revision\":\"2000000\"}}";
+            var error = "{\"code\":11,\"message\":\"" + message + "\"}";
+            var thread = new Thread(
+                    () -> answer(
+                            server,
+                            "200 OK",
+                            asked -> asked.contains("/kv/range") ? error : header,
+                            new AtomicInteger()),
+                    "old-revisions");
+            thread.setDaemon(true);
+            thread.start();
+            var settings = EtcdSettings.of(ConnectUri.parse("etcd://127.0.0.1:" + server.getLocalPort()));
+            var client = new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient()));
+            assertThat(only(EtcdDoctor.findings(settings, client), "compaction").level())
+                    .isEqualTo(level);
+        }
+    }
+
     /** Says the same to whoever asks anything. */
     private static void answer(ServerSocket server, String said, AtomicInteger number) {
         answer(server, "200 OK", said, number);
     }
 
     private static void answer(ServerSocket server, String status, String said, AtomicInteger number) {
+        answer(server, status, asked -> said, number);
+    }
+
+    private static void answer(
+            ServerSocket server, String status, UnaryOperator<String> saying, AtomicInteger number) {
         while (!server.isClosed()) {
             try (var socket = server.accept()) {
                 number.incrementAndGet();
-                var asked = socket.getInputStream().read(new byte[4_096]);
-                assertThat(asked).isPositive();
+                var asked = new byte[4_096];
+                var length = socket.getInputStream().read(asked);
+                assertThat(length).isPositive();
+                var said = saying.apply(new String(asked, 0, length, UTF_8));
                 socket.getOutputStream()
                         .write(("HTTP/1.1 " + status + "\r\nContent-Length: " + said.length() + "\r\n\r\n" + said)
                                 .getBytes(UTF_8));
