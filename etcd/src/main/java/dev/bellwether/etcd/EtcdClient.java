@@ -106,9 +106,13 @@ final class EtcdClient {
         return ask(member, false, path, body, RequestTime.of(timeout));
     }
 
+    /** What the login has taken, where there was none yet, is gone from the time of the request. */
     private CompletableFuture<Json> ask(int member, boolean mayRenew, String path, String body, RequestTime time) {
-        return token(member, time)
-                .thenCompose(known -> send(member, path, body, known, time).thenApply(answer -> {
+        var deadline = System.nanoTime() + time.left().toNanos();
+        var login = token(member, time);
+        var wasThere = login.isDone();
+        return login.thenCompose(known ->
+                send(member, path, body, known, wasThere ? time : time.until(deadline)).thenApply(answer -> {
                     if (answer.at("header").value() instanceof String) {
                         throw refusal(member, path, answer, known, mayRenew);
                     }

@@ -36,8 +36,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -368,6 +370,38 @@ class TroubleTest {
     private static Optional<Finding> lookUps(String uri) {
         var parsed = ConnectUri.parse(uri);
         return new HttpMembers(parsed, HttpMembers.of(parsed, 2379), HttpClients.of(parsed)).lookUps();
+    }
+
+    /** It had the whole of its time once more, and so twice as long as those who waited for it knew of. */
+    @Test
+    void aRequestThatWaitedForALoginHasTheRestOfItsTime() throws Exception {
+        var login = Duration.ofMillis(300);
+        var time = Duration.ofSeconds(30);
+        var requests = new LinkedBlockingQueue<HttpRequest>();
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, "200 OK", asked -> slowly(login), new AtomicInteger()));
+            thread.setDaemon(true);
+            thread.start();
+            var client = new EtcdClient(
+                    EtcdSettings.of(ConnectUri.parse("etcd://app:word@127.0.0.1:" + server.getLocalPort())),
+                    ReplaceableClient.of(new HeardClient(HttpClient.newHttpClient(), requests::add)));
+            var asked = client.write(RequestLimiter.Urgency.KEEP, "kv/put", "{}", time);
+            assertThat(asked).succeedsWithin(PATIENCE);
+            assertThat(requests)
+                    .extracting(request -> request.uri().getPath())
+                    .containsExactly("/v3/auth/authenticate", "/v3/kv/put");
+            requests.remove();
+            assertThat(requests.remove().timeout().orElseThrow()).isLessThanOrEqualTo(time.minus(login));
+        }
+    }
+
+    /** A token, after a while. */
+    private static String slowly(Duration pause) {
+        var until = System.nanoTime() + pause.toNanos();
+        for (var left = pause.toNanos(); left > 0; left = until - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+        return "{\"header\":{\"cluster_id\":\"1\"},\"token\":\"known\"}";
     }
 
     /** Only a member that says so has compacted: that none answers tells nothing. */
