@@ -62,6 +62,7 @@ class TroubleTest {
                 "etcd://one,,two/x; must be of the form etcd://host:2379/prefix",
                 "etcd://user@host/x; user:password@",
                 "etcd://host:port/x; must be of the form etcd://host:2379/prefix",
+                "etcd://one,host:66443/x; the port of host:66443 is none: write a number from 1 to 65535",
                 "etcd://one,my_etcd/x; the host name my_etcd holds an underscore",
                 "etcd://host/x?bucket=y; unknown parameter \"bucket\"",
                 "etcd://host/x?presence=soon; presence is \"soon\"",

@@ -56,6 +56,7 @@ public final class HttpMembers {
     private static final int MOST_OK = 299;
     private static final int TOO_MANY = 429;
     private static final int FAILED = 500;
+    private static final int LARGEST_PORT = 65_535;
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
     private static final String FAILED_LOOK_UPS = "networkaddress.cache.negative.ttl";
     private static final String NO_TIME = "0";
@@ -105,6 +106,8 @@ public final class HttpMembers {
     /**
      * Returns the addresses of the members that a URI names; none if it names them in no way that is known. They speak
      * TLS if the parameter {@code tls} or a store of certificates says so.
+     *
+     * @throws ElectionException if a host or a port cannot be asked
      */
     public static List<URI> of(ConnectUri uri, int usualPort) {
         var scheme = uri.flag("tls").orElse(TlsStores.areIn(uri)) ? "https://" : "http://";
@@ -116,10 +119,27 @@ public final class HttpMembers {
                     .map(host -> URI.create(
                             scheme + host + (host.matches(".*:[0-9]+") && !host.endsWith("]") ? "" : ":" + usualPort)))
                     .toList();
-            return members.stream().allMatch(member -> member.getHost() != null) ? members : List.of();
+            if (members.stream().anyMatch(member -> member.getHost() == null)) {
+                return List.of();
+            }
+            members.forEach(member -> requirePort(uri, member));
+            return members;
         } catch (IllegalArgumentException e) {
             return List.of();
         }
+    }
+
+    /** An address may name any number, and no connection to it can ever be made. */
+    private static void requirePort(ConnectUri uri, URI member) {
+        if (!isPort(member.getPort())) {
+            throw new ElectionException(uri + ": the port of " + uri.redact(member.getAuthority()) + " is none: write a"
+                    + " number from 1 to " + LARGEST_PORT);
+        }
+    }
+
+    /** Returns whether this number can be a port. */
+    public static boolean isPort(int number) {
+        return number > 0 && number <= LARGEST_PORT;
     }
 
     /** Names of containers often hold one, and Java's client asks no such host. */

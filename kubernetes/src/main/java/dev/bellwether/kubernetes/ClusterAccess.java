@@ -1,6 +1,7 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.ReplaceableClient;
 import java.net.URI;
 import java.nio.file.Files;
@@ -90,14 +91,17 @@ record ClusterAccess(
             var uri = URI.create(text.replaceAll("/+$", ""));
             if (uri.getHost() != null && String.valueOf(uri.getScheme()).matches("https?")) {
                 var usual = uri.getScheme().equals("https") ? 443 : 80;
-                return URI.create(uri.getScheme() + "://" + uri.getHost() + ':'
-                        + (uri.getPort() > 0 ? uri.getPort() : usual) + uri.getRawPath());
+                var port = uri.getPort() < 0 ? usual : uri.getPort();
+                if (HttpMembers.isPort(port)) {
+                    return URI.create(uri.getScheme() + "://" + uri.getHost() + ':' + port + uri.getRawPath());
+                }
             }
         } catch (IllegalArgumentException e) {
             // said below
         }
         throw new ElectionException(
-                "\"" + text + "\" is no address of an API server: it must be like https://host:6443");
+                "\"" + text + "\" is no address of an API server: it must be like https://host:6443, with a port from 1"
+                        + " to 65535");
     }
 
     private static String first(String wanted, String known) {

@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -128,9 +129,12 @@ class AccessTest {
         var nothing = Files.writeString(folder.resolve("nothing"), "{]");
         assertThatThrownBy(() -> access("k8s:?kubeconfig=" + nothing, Map.of(), folder))
                 .hasMessageContaining("it is no YAML");
-        var odd = write("one.invalid:6443", "", "");
-        assertThatThrownBy(() -> access("k8s:?kubeconfig=" + odd, Map.of(), folder))
-                .hasMessageContaining("must be like https://host:6443");
+        for (var server : List.of("https://one.invalid:66443", "https://one.invalid:0", "one.invalid:6443")) {
+            var odd = write(server, "", "");
+            assertThatThrownBy(() -> access("k8s:?kubeconfig=" + odd, Map.of(), folder))
+                    .as(server)
+                    .hasMessageContainingAll("must be like https://host:6443", "a port from 1 to 65535");
+        }
     }
 
     @Test
