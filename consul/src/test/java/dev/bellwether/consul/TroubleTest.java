@@ -67,6 +67,7 @@ class TroubleTest {
                 "consul://host:99999|write a number from 1 to 65535",
                 "consul://host?presence=10ms|it must be a second at least",
                 "consul://host?lease=1s|unknown parameter \"lease\"",
+                "consul://host?tls=false&keystore=x|names certificates and speaks no TLS",
                 "consul://host?token=my%0Asecret@|the token holds a line break, or another character",
                 "consul://host?token=mysecret@%E2%82%AC|the token holds a line break, or another character",
             })

@@ -68,7 +68,8 @@ class TroubleTest {
                 "etcd://host/x?presence=soon; presence is \"soon\"",
                 "etcd://host/x?presence=1ms; presence is 1 ms",
                 "etcd://host/x?sharing=-1; sharing is \"-1\"",
-                "etcd://host/x?tls=maybe; true or false"
+                "etcd://host/x?tls=maybe; true or false",
+                "etcd://host/x?tls=false&truststore=y; names certificates and speaks no TLS"
             })
     void aUriThatIsWrongIsRefusedBeforeAnythingIsAsked(String uri, String right) {
         assertThatThrownBy(() -> new EtcdProvider().check(ConnectUri.parse(uri)))

@@ -107,10 +107,14 @@ public final class HttpMembers {
      * Returns the addresses of the members that a URI names; none if it names them in no way that is known. They speak
      * TLS if the parameter {@code tls} or a store of certificates says so.
      *
-     * @throws ElectionException if a host or a port cannot be asked
+     * @throws ElectionException if a host or a port cannot be asked, or the URI wants certificates and no TLS
      */
     public static List<URI> of(ConnectUri uri, int usualPort) {
-        var scheme = uri.flag("tls").orElse(TlsStores.areIn(uri)) ? "https://" : "http://";
+        var isSecure = uri.flag("tls").orElse(TlsStores.areIn(uri));
+        if (!isSecure && TlsStores.areIn(uri)) {
+            throw new ElectionException(uri + " names certificates and speaks no TLS: leave tls=false out, or them");
+        }
+        var scheme = isSecure ? "https://" : "http://";
         var hosts =
                 Arrays.stream(uri.authority().split(",", -1)).map(String::strip).toList();
         hosts.forEach(host -> requireNoUnderscore(uri, host));
