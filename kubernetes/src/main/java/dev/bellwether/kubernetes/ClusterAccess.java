@@ -1,6 +1,7 @@
 package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.ReplaceableClient;
 import java.net.URI;
@@ -48,6 +49,7 @@ record ClusterAccess(
      * from the user's kubeconfig file.
      *
      * @throws ElectionException if there is nothing of that, or something in it is wrong
+     * @throws UnavailableException if the token is not written yet
      */
     static ClusterAccess of(KubernetesSettings settings, Surroundings around) {
         var named = settings.kubeconfig().orElse(around.variable("KUBECONFIG"));
@@ -61,7 +63,7 @@ record ClusterAccess(
                     origin,
                     server,
                     first(settings.namespace(), new FreshText(around.pod.resolve("namespace")).current()),
-                    new FreshText(around.pod.resolve("token")),
+                    written(new FreshText(around.pod.resolve("token")), origin),
                     new FreshText(around.pod.resolve("ca.crt")),
                     NONE,
                     NONE,
@@ -79,11 +81,22 @@ record ClusterAccess(
                 config.toString(),
                 server,
                 first(settings.namespace(), config.namespace()),
-                user.text("tokenFile").isEmpty() ? new FreshText(user.text("token")) : config.text(user, "tokenFile"),
+                user.text("tokenFile").isEmpty()
+                        ? new FreshText(user.text("token"))
+                        : written(config.text(user, "tokenFile"), config.toString()),
                 config.text(config.cluster(), "certificate-authority"),
                 config.text(user, "client-certificate"),
                 config.text(user, "client-key"),
                 new CertifiedClient(config.toString(), server.toString()));
+    }
+
+    /** Without a token we would come as nobody, and be told which rights nobody lacks. */
+    private static FreshText written(FreshText token, String origin) {
+        if (token.current().isEmpty()) {
+            throw new UnavailableException("the token file of " + origin
+                    + " is empty: it is just being written, or what should write it has failed");
+        }
+        return token;
     }
 
     private static URI server(String text) {

@@ -132,6 +132,22 @@ class RightsTest {
         }
     }
 
+    /** As of {@code kubectl create token > file}, which empties the file first: who comes without may do nothing. */
+    @Test
+    void aTokenThatIsJustBeingWrittenIsWaitedFor() throws Exception {
+        Files.writeString(token, "");
+        try (var stub = new StubServer(
+                request -> request.authorization().isEmpty() ? forbidden("list") : usual(request))) {
+            var uri = stub.uri("payments", token);
+            assertThatThrownBy(() -> Elections.connect(uri).close())
+                    .isInstanceOf(UnavailableException.class)
+                    .hasMessageContaining("the token file of context \"stub\"")
+                    .hasMessageContaining("is empty");
+            Files.writeString(token, "hush-hush");
+            Elections.connect(uri).close();
+        }
+    }
+
     @Test
     void aServerThatHasTooMuchToDoHasGivenNoAnswerAndIsLeftAloneForAsLongAsItSays() {
         var refused = new AtomicInteger();
