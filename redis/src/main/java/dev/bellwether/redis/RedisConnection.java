@@ -249,7 +249,7 @@ final class RedisConnection implements AutoCloseable {
         if (said.contains("ACL failure in script")) {
             return forbidden(what);
         }
-        if (said.contains("invalid password") || said.contains("without any password configured")) {
+        if (isNobody(said)) {
             return new AccessRefusedException(what + ". Check user and password");
         }
         if (said.contains("user_script") && said.contains("near '#'")) {
@@ -262,6 +262,13 @@ final class RedisConnection implements AutoCloseable {
             return new ElectionException(what + ". There is no such database: correct the path");
         }
         return new UnavailableException(what); // LOADING, BUSY, MISCONF, NOREPLICAS, MASTERDOWN, OOM: it passes
+    }
+
+    /** Returns whether a server that says this knows no such user, or another password of that. */
+    static boolean isNobody(String said) {
+        return said.matches("(?s)(NOAUTH|WRONGPASS|NOPERM)\\b.*")
+                || said.contains("invalid password")
+                || said.contains("without any password configured");
     }
 
     /** Who we are is asked for when a connection is made. */

@@ -3,6 +3,7 @@ package dev.bellwether.redis;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Listeners;
 import dev.bellwether.spi.RefusedWatch;
@@ -36,6 +37,7 @@ final class RedisWatch implements AutoCloseable {
 
     private final RedisSettings settings;
     private final RedisClient client;
+    private final Duration look;
     private final Duration afterRefusal;
     private final Listeners<Watcher> watchers = new Listeners<>(); // by channel
     private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> made; // guarded by this
@@ -44,6 +46,7 @@ final class RedisWatch implements AutoCloseable {
     private final RefusedWatch refused; // guarded by this
     private final Set<String> unheard = new HashSet<>(); // channels that were refused; guarded by this
     private boolean waits; // until those are asked for again; guarded by this
+    private long notBeforeNanos = System.nanoTime(); // when to log in again, after a refusal; guarded by this
     private boolean closed; // guarded by this
 
     /**
@@ -55,11 +58,13 @@ final class RedisWatch implements AutoCloseable {
     private record Watcher(Consumer<String> heard, Supplier<CompletionStage<?>> missed, AtomicLong begun) {}
 
     RedisWatch(RedisSettings settings, RedisClient client) {
-        this(settings, client, AFTER_REFUSAL);
+        this(settings, client, LOOK, AFTER_REFUSAL);
     }
 
-    RedisWatch(RedisSettings settings, RedisClient client, Duration afterRefusal) {
+    /** Looks after its connection so often, and waits so long after a refusal. */
+    RedisWatch(RedisSettings settings, RedisClient client, Duration look, Duration afterRefusal) {
         this.settings = settings;
+        this.look = look;
         this.afterRefusal = afterRefusal;
         this.client = client;
         refused = new RefusedWatch(RedisWatch.class, settings);
@@ -101,12 +106,17 @@ final class RedisWatch implements AutoCloseable {
     }
 
     private synchronized void connect() {
-        made = client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
+        var next = client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
+        made = next;
         awaitsSign = false;
         looked = 0;
         unheard.clear();
         waits = false; // a new connection may have other rights
-        var unused = made.thenAccept(connection -> {
+        var unusedToo = next.exceptionally(error -> {
+            notMade(next, error);
+            return null;
+        });
+        var unused = next.thenAccept(connection -> {
             connection.addListener(new RedisPubSubAdapter<>() {
                 @Override
                 public void message(String channel, String message) {
@@ -121,6 +131,21 @@ final class RedisWatch implements AutoCloseable {
             });
             subscribe(connection, watchers.names().toArray(String[]::new));
         });
+    }
+
+    /** That the password is another by now is told, and not tried at each look. */
+    private synchronized void notMade(CompletableFuture<?> which, Throwable error) {
+        if (closed || !which.equals(made)) {
+            return;
+        }
+        for (var cause : Causes.of(error)) {
+            var said = settings.uri().redact(String.valueOf(cause.getMessage()));
+            if (cause instanceof RedisCommandExecutionException && RedisConnection.isNobody(said)) {
+                notBeforeNanos = System.nanoTime() + afterRefusal.toNanos();
+                refused.refused(new AccessRefusedException(said));
+                return;
+            }
+        }
     }
 
     /** Reads what may have been missed, until the server answers: nobody else would tell of it. */
@@ -193,8 +218,8 @@ final class RedisWatch implements AutoCloseable {
                 && made.join().equals(connection);
     }
 
-    private static void later(Runnable what) {
-        DelayThread.after(LOOK).execute(what);
+    private void later(Runnable what) {
+        DelayThread.after(look).execute(what);
     }
 
     /** Looks after the connection, as long as this is open. */
@@ -203,7 +228,7 @@ final class RedisWatch implements AutoCloseable {
             return;
         }
         later(this::look);
-        if (made == null || !made.isDone()) {
+        if (made == null || !made.isDone() || notBeforeNanos - System.nanoTime() > 0) {
             return;
         }
         var isSilent = awaitsSign && ++looked % LOOKS_PER_SIGN == 0;

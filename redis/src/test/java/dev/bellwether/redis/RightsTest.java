@@ -1,5 +1,6 @@
 package dev.bellwether.redis;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,12 +12,18 @@ import dev.bellwether.Watch;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
+import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -146,12 +153,8 @@ class RightsTest {
                     "it was refused", PATIENCE, () -> server.ask("ACL", "LOG").contains("heard-again"));
             assertThat(server.ask("ACL", "SETUSER", "listener", "&bellwether:*"))
                     .isEqualTo("OK");
-            Eventually.eventually(
-                    "it listens",
-                    PATIENCE, // the leader does, too, so the channel alone tells nothing
-                    () -> server.ask("CLIENT", "LIST")
-                            .lines()
-                            .anyMatch(one -> one.contains("user=listener") && !one.contains(" sub=0 ")));
+            // the leader does, too, so the channel alone tells nothing
+            Eventually.eventually("it listens", PATIENCE, () -> listens("listener"));
             leader.resign();
             assertThat(standby.await(PATIENCE)).isPresent();
         }
@@ -162,7 +165,7 @@ class RightsTest {
         user("insistent", "~bellwether:* resetchannels " + RedisDoctor.RIGHTS);
         var settings = RedisSettings.of(ConnectUri.parse(uri("insistent")));
         var client = RedisClient.create();
-        try (var watch = new RedisWatch(settings, client, Duration.ofMillis(100))) {
+        try (var watch = new RedisWatch(settings, client, Duration.ofSeconds(1), Duration.ofMillis(100))) {
             add(watch, "pace");
             for (var i = 0; i < 50; i++) {
                 add(watch, "one").close();
@@ -180,12 +183,52 @@ class RightsTest {
         }
     }
 
+    @Test
+    void aWatchWhoseLoginIsRefusedSaysSoAndDoesNotLogInAgainAndAgain() throws Exception {
+        user("leaver", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS);
+        var settings = RedisSettings.of(ConnectUri.parse(uri("leaver")));
+        var written = new ByteArrayOutputStream();
+        var before = System.err;
+        System.setErr(new PrintStream(written, true, UTF_8));
+        var client = RedisClient.create();
+        client.setOptions(ClientOptions.builder().autoReconnect(false).build()); // as ours
+        try (var watch = new RedisWatch(settings, client, Duration.ofMillis(50), Duration.ofMinutes(1))) {
+            add(watch, "bellwether:left");
+            Eventually.eventually("it listens", PATIENCE, () -> listens("leaver"));
+            assertThat(server.ask("ACL", "LOG", "RESET")).isEqualTo("OK");
+            assertThat(server.ask("ACL", "SETUSER", "leaver", "resetpass", ">other-word"))
+                    .isEqualTo("OK");
+            assertThat(server.ask("CLIENT", "KILL", "USER", "leaver")).isEqualTo("1");
+            Eventually.eventually("it is refused", PATIENCE, () -> refusals("auth", ".*") > 0);
+            var later = new CountDownLatch(1);
+            DelayThread.after(Duration.ofMillis(500)).execute(later::countDown); // behind ten looks
+            assertThat(later.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(refusals("auth", ".*")).isEqualTo(1);
+            Eventually.eventually(
+                    "it is told", PATIENCE, () -> written.toString(UTF_8).contains("may not be watched now"));
+            assertThat(written.toString(UTF_8)).contains("WRONGPASS").doesNotContain("pass-of-leaver");
+        } finally {
+            System.setErr(before);
+            client.shutdown();
+        }
+    }
+
+    private static boolean listens(String user) {
+        return server.ask("CLIENT", "LIST")
+                .lines()
+                .anyMatch(one -> one.contains("user=" + user) && !one.contains(" sub=0 "));
+    }
+
     private static Watch add(RedisWatch watch, String channel) {
         return watch.add(channel, heard -> {}, () -> CompletableFuture.completedStage(true));
     }
 
     private static int refusals(String channel) {
-        return Pattern.compile("count\n(\\d+)\nreason\nchannel\ncontext\n.*\nobject\n" + channel + "\n")
+        return refusals("channel", channel);
+    }
+
+    private static int refusals(String reason, String object) {
+        return Pattern.compile("count\n(\\d+)\nreason\n" + reason + "\ncontext\n.*\nobject\n" + object + "\n")
                 .matcher(server.ask("ACL", "LOG", "128"))
                 .results()
                 .mapToInt(one -> Integer.parseInt(one.group(1)))
