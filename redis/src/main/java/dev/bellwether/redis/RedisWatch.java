@@ -175,12 +175,16 @@ final class RedisWatch implements AutoCloseable {
             return;
         }
         var unused = connection.async().subscribe(channels).exceptionally(error -> {
-            if (error instanceof RedisCommandExecutionException
-                    || error.getCause() instanceof RedisCommandExecutionException) {
+            if (isRefusal(error)) {
                 refused(connection, error, channels);
             }
             return null;
         });
+    }
+
+    private static boolean isRefusal(Throwable error) {
+        return error instanceof RedisCommandExecutionException
+                || error.getCause() instanceof RedisCommandExecutionException;
     }
 
     private synchronized void refused(
@@ -238,7 +242,12 @@ final class RedisWatch implements AutoCloseable {
         } else if (!awaitsSign && ++looked % LOOKS_PER_SIGN == 0) {
             awaitsSign = true;
             looked = 0;
-            var unused = made.join().async().ping().thenAccept(sign -> heardSign());
+            var unused = made.join().async().ping().handle((sign, error) -> {
+                if (error == null || isRefusal(error)) { // LOADING, BUSY, MISCONF: it is there
+                    heardSign();
+                }
+                return true;
+            });
         }
     }
 

@@ -21,6 +21,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -213,10 +214,35 @@ class RightsTest {
         }
     }
 
+    /** As while it loads its data, or cannot write: a connection that was made again would have all read again. */
+    @Test
+    void aServerThatRefusesASignHasGivenOne() {
+        user("signless", "~bellwether:* &bellwether:* " + RedisDoctor.RIGHTS + " -ping");
+        var settings = RedisSettings.of(ConnectUri.parse(uri("signless")));
+        var client = RedisClient.create();
+        try (var watch = new RedisWatch(settings, client, Duration.ofMillis(50), Duration.ofMinutes(1))) {
+            add(watch, "bellwether:signless");
+            Eventually.eventually("it listens", PATIENCE, () -> listens("signless"));
+            var first = listening("signless");
+            var before = refusals("command", "ping");
+            Eventually.eventually("it was refused", PATIENCE, () -> refusals("command", "ping") >= before + 4);
+            assertThat(listening("signless")).isEqualTo(first);
+        } finally {
+            client.shutdown();
+        }
+    }
+
     private static boolean listens(String user) {
+        return !listening(user).isEmpty();
+    }
+
+    /** Returns the numbers of the connections of a user that listen. */
+    private static List<String> listening(String user) {
         return server.ask("CLIENT", "LIST")
                 .lines()
-                .anyMatch(one -> one.contains("user=" + user) && !one.contains(" sub=0 "));
+                .filter(one -> one.contains("user=" + user) && !one.contains(" sub=0 "))
+                .map(one -> one.replaceFirst(" .*", ""))
+                .toList();
     }
 
     private static Watch add(RedisWatch watch, String channel) {
