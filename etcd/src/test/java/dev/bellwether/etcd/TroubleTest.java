@@ -37,6 +37,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -372,6 +373,19 @@ class TroubleTest {
     private static Optional<Finding> lookUps(String uri) {
         var parsed = ConnectUri.parse(uri);
         return new HttpMembers(parsed, HttpMembers.of(parsed, 2379), HttpClients.of(parsed)).lookUps();
+    }
+
+    /** As of a pool that is full, or was shut down: it came out as an exception of the pool's. */
+    @Test
+    void aClientWhoseExecutorTakesNothingIsToldAsThat() {
+        var full = HttpClient.newBuilder()
+                .executor(task -> {
+                    throw new RejectedExecutionException("planted");
+                })
+                .build();
+        assertThatThrownBy(() -> EtcdElections.using(full, "etcd://127.0.0.1:" + Ports.free()))
+                .isInstanceOf(UnavailableException.class)
+                .hasMessageContaining("the executor of the HTTP client takes no more tasks");
     }
 
     /** It had the whole of its time once more, and so twice as long as those who waited for it knew of. */

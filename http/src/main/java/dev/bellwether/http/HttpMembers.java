@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -344,7 +345,7 @@ public final class HttpMembers {
         var answer = new CompletableFuture<T>();
         var replaceable = http.get();
         var client = replaceable.current();
-        var sent = client.sendAsync(request.version(HttpClient.Version.HTTP_1_1).build(), info -> {
+        var sent = sent(client, request.version(HttpClient.Version.HTTP_1_1).build(), info -> {
             var subscriber = handler.apply(info);
             var unused = subscriber
                     .getBody()
@@ -371,6 +372,16 @@ public final class HttpMembers {
         }));
     }
 
+    /** A client of the application's throws what its executor does. */
+    private static <B> CompletableFuture<HttpResponse<B>> sent(
+            HttpClient client, HttpRequest request, HttpResponse.BodyHandler<B> handler) {
+        try {
+            return client.sendAsync(request, handler);
+        } catch (RejectedExecutionException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     private RuntimeException unanswered(int member, String what, RequestTime time, @Nullable Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
         var who = uri + ": " + name(member);
@@ -385,6 +396,12 @@ public final class HttpMembers {
                     who + " did not answer " + what + " within " + Durations.show(time.left())
                             + ", which was left when it was asked",
                     time.isOver());
+        }
+        if (cause instanceof RejectedExecutionException) {
+            return new UnavailableException(
+                    who + " was not asked for " + what + ": the executor of the HTTP client takes no more tasks ("
+                            + cause + ")",
+                    cause);
         }
         var why = isTimeout(cause)
                 ? " did not answer " + what + " within " + Durations.show(time.left())
@@ -423,10 +440,15 @@ public final class HttpMembers {
         return cause instanceof HttpTimeoutException || cause instanceof TimeoutException;
     }
 
-    /** Returns whether a request failed because its time was too short, which says nothing of the member. */
+    /**
+     * Returns whether a request failed because its time was too short, or no thread took it, which says nothing of the
+     * member.
+     */
     public static boolean isOfNobody(Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
-        return cause instanceof UnavailableException && cause.getCause() instanceof RequestTime.ShortTimeException;
+        return cause instanceof UnavailableException
+                && (cause.getCause() instanceof RequestTime.ShortTimeException
+                        || cause.getCause() instanceof RejectedExecutionException);
     }
 
     /** The other side went away while TLS began: that says nothing of certificates. */
