@@ -10,6 +10,7 @@ import dev.bellwether.internal.loop.Retold;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Backend;
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.HandOverNote;
@@ -87,18 +88,29 @@ public final class LazyArbiter implements Arbiter {
     private void run() {
         while (!isOver()) {
             try {
-                connected(connector.get());
-            } catch (UnavailableException e) {
-                silence = e;
-                tellAll(one -> one.silent(e));
-            } catch (ElectionException e) {
-                failed(e);
-            } catch (Throwable e) { // a client's, which says nothing of whether it may pass
-                failed(new ElectionException("cannot connect to " + where + ": " + e, e));
+                connect();
+            } catch (Throwable e) { // there was no memory to tell of it: those who wait are told by the next try
+                Quietly.run(() -> log.error("{}: what came of a try to connect could not be told", where, e));
             }
             tried.complete(true);
             if (!isOver()) {
                 BackendThread.pause(PAUSE.toNanos());
+            }
+        }
+    }
+
+    private void connect() {
+        try {
+            connected(connector.get());
+        } catch (UnavailableException e) {
+            silent(e);
+        } catch (Throwable e) {
+            if (Causes.of(e).stream().anyMatch(OutOfMemoryError.class::isInstance)) { // or of threads
+                silent(new UnavailableException("cannot connect to " + where + " for lack of memory: " + e, e));
+            } else if (e instanceof ElectionException said) {
+                failed(said);
+            } else { // a client's, which says nothing of whether it may pass
+                failed(new ElectionException("cannot connect to " + where + ": " + e, e));
             }
         }
     }
@@ -113,9 +125,19 @@ public final class LazyArbiter implements Arbiter {
                 backend.close();
                 return;
             }
-            connected = arbiter(backend);
+            try {
+                connected = arbiter(backend);
+            } catch (RuntimeException | Error e) { // there will be another
+                backend.close();
+                throw e;
+            }
         }
         tellAll(Waiting::settle);
+    }
+
+    private void silent(UnavailableException error) {
+        silence = error;
+        tellAll(one -> one.silent(error));
     }
 
     private void failed(ElectionException error) {

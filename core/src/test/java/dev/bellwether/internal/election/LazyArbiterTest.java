@@ -25,8 +25,11 @@ import dev.bellwether.spi.View;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
@@ -176,6 +179,25 @@ class LazyArbiterTest {
             var candidacy = elections.stand("billing");
             there.complete(true);
             assertThatThrownBy(candidacy::awaitClose).hasMessageContaining("planted");
+        }
+    }
+
+    /** Nor of a thread: it may pass, whatever a client and its provider make of it. */
+    @Test
+    void aTryThatLacksMemoryIsNotTheLast() throws Exception {
+        var lacking = new CompletionException(new OutOfMemoryError("planted"));
+        var errors = new ConcurrentLinkedQueue<>(List.of(
+                new OutOfMemoryError("planted"), lacking, new ElectionException("cannot connect to it", lacking)));
+        try (var elections = lazily(() -> {
+                    var error = errors.poll();
+                    if (error != null) {
+                        throwAny(error);
+                    }
+                    return new Rig.Wire(store);
+                });
+                var candidacy = elections.stand("billing")) {
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            assertThat(errors).isEmpty();
         }
     }
 
