@@ -22,6 +22,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Hears of changes of keys: over a connection of its own, from the first watcher on, by a channel for each key, to
@@ -29,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * because changes may have been missed. Thread-safe. Never blocks.
  */
 final class RedisWatch implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(RedisWatch.class);
     private static final Duration LOOK = Duration.ofSeconds(1);
     /** A connection may die silently: every so many looks it is asked for a sign. */
     private static final int LOOKS_PER_SIGN = 5;
@@ -237,8 +240,7 @@ final class RedisWatch implements AutoCloseable {
         }
         var isSilent = awaitsSign && ++looked % LOOKS_PER_SIGN == 0;
         if (made.isCompletedExceptionally() || !made.join().isOpen() || isSilent) {
-            drop();
-            connect();
+            connectAgain(made);
         } else if (!awaitsSign && ++looked % LOOKS_PER_SIGN == 0) {
             awaitsSign = true;
             looked = 0;
@@ -251,20 +253,30 @@ final class RedisWatch implements AutoCloseable {
         }
     }
 
+    /** A client of the application's that was shut down makes none: that there is no answer is told by the requests. */
+    private void connectAgain(CompletableFuture<StatefulRedisPubSubConnection<String, String>> former) {
+        try {
+            connect();
+            drop(former);
+        } catch (RuntimeException e) {
+            log.debug("{}: there is no connection to listen to", settings, e);
+        }
+    }
+
     private synchronized void heardSign() {
         awaitsSign = false;
         looked = 0;
     }
 
-    private synchronized void drop() {
-        if (made != null) {
-            var unused = made.thenCompose(StatefulRedisPubSubConnection::closeAsync);
+    private static void drop(@Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection) {
+        if (connection != null) {
+            var unused = connection.thenCompose(StatefulRedisPubSubConnection::closeAsync);
         }
     }
 
     @Override
     public synchronized void close() {
         closed = true;
-        drop();
+        drop(made);
     }
 }

@@ -1,5 +1,6 @@
 package dev.bellwether.redis;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -19,6 +20,8 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -313,6 +316,30 @@ class RecordsTest {
                 return read.thenAccept(text -> {});
             });
             Eventually.eventually("it is read again", PATIENCE, () -> reads.get() == 3);
+        }
+    }
+
+    @Test
+    void aClientOfTheApplicationsThatWasShutDownDoesNotFillTheLog() throws Exception {
+        var written = new ByteArrayOutputStream();
+        var before = System.err;
+        System.setErr(new PrintStream(written, true, UTF_8));
+        var own = RedisClient.create();
+        var settings = RedisSettings.of(ConnectUri.parse(server.uri("")));
+        try (var watches = new RedisWatch(settings, own, Duration.ofMillis(50), PATIENCE)) {
+            var read = new CountDownLatch(1);
+            watches.add("shut-down-" + election, message -> {}, () -> {
+                read.countDown();
+                return CompletableFuture.completedStage(true);
+            });
+            assertThat(read.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            own.shutdown();
+            var later = new CountDownLatch(1);
+            DelayThread.after(Duration.ofMillis(500)).execute(later::countDown); // behind ten looks
+            assertThat(later.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(written.toString(UTF_8)).doesNotContain("has failed", "already closed");
+        } finally {
+            System.setErr(before);
         }
     }
 
