@@ -193,7 +193,7 @@ final class RedisConnection implements AutoCloseable {
             if (cause instanceof RedisCommandExecutionException) {
                 return refusal(used, settings.uri().redact(String.valueOf(cause.getMessage())));
             }
-            if (cause instanceof SSLException && !answered) {
+            if (cause instanceof SSLException && !answered && !isBreak(cause)) {
                 return new ElectionException(
                         settings + ": the server and we do not agree on TLS: check the scheme, certificates, truststore"
                                 + " and keystore (it said: "
@@ -212,6 +212,11 @@ final class RedisConnection implements AutoCloseable {
                         : settings + ": no connection, or it broke (if the server wants TLS, write rediss://): "
                                 + settings.uri().redact(reason(error)),
                 error);
+    }
+
+    /** The other side reset the connection while TLS began, as Netty says: that tells nothing of certificates. */
+    private static boolean isBreak(Throwable cause) {
+        return cause.getClass().getSimpleName().equals("SslClosedEngineException");
     }
 
     private static String reason(Throwable error) {

@@ -16,6 +16,8 @@ import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,6 +28,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers that speak TLS, with certificates that the test has made. */
 @Timeout(180)
@@ -123,6 +127,29 @@ class TlsTest {
         assertThatThrownBy(() -> Elections.connect(uri(plain, "prefix=tls")))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("TLS");
+    }
+
+    /** As one that is being stopped does, or a balancer that has no server: the certificates are not at fault. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aServerThatBreaksOffWhileTlsBeginsIsOnlyAway(boolean resets) throws Exception {
+        try (var breaking = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> {
+                while (!breaking.isClosed()) {
+                    try (var socket = breaking.accept()) {
+                        socket.setSoLinger(resets, 0);
+                        assertThat(socket.getInputStream().read(new byte[10_000]))
+                                .isPositive();
+                    } catch (IOException e) {
+                        // the next one
+                    }
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+            assertThatThrownBy(() -> Elections.connect("rediss://127.0.0.1:" + breaking.getLocalPort()))
+                    .isInstanceOf(UnavailableException.class);
+        }
     }
 
     @Test
