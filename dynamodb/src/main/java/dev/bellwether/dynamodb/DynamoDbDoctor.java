@@ -78,9 +78,8 @@ final class DynamoDbDoctor {
         }
     }
 
-    /** A table that is not there, and was to be made, lacks the right that was refused: to look for it, or to make it. */
-    private static void requireReadable(
-            DynamoDbSettings settings, TableClient client, AccessRefusedException refused) {
+    /** A table that is not there, and was to be made, lacks the right that was refused: to look, or to make it. */
+    private static void requireReadable(DynamoDbSettings settings, TableClient client, AccessRefusedException refused) {
         var key = Map.of("pk", AttributeValue.fromS("-"), "sk", AttributeValue.fromS("-"));
         try {
             var unused = asked(

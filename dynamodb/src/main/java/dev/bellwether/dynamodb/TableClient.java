@@ -184,7 +184,8 @@ final class TableClient implements AutoCloseable {
         }
         if (cause instanceof LinkageError && !understood) {
             return new ElectionException(
-                    settings + ": the AWS SDK cannot run with the jars on the class path: see that all of the SDK's have"
+                    settings
+                            + ": the AWS SDK cannot run with the jars on the class path: see that all of the SDK's have"
                             + " one version, and Netty's one that it works with (" + cause + ")",
                     cause);
         }

@@ -508,7 +508,7 @@ class TroubleTest {
         }
     }
 
-    /** That is an answer, and says nothing of what was written. A leader that read before each renewal would need them. */
+    /** That is an answer, and says nothing of what was written: no leader has to read before its next renewal. */
     @Test
     void aLeaderNeedsNoReadsWhereTheyAreThrottled() throws Exception {
         try (var gateway = DynamoDbGateway.to(server);

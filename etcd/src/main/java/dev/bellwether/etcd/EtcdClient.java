@@ -111,8 +111,8 @@ final class EtcdClient {
         var deadline = System.nanoTime() + time.left().toNanos();
         var login = token(member, time);
         var wasThere = login.isDone();
-        return login.thenCompose(known ->
-                send(member, path, body, known, wasThere ? time : time.until(deadline)).thenApply(answer -> {
+        return login.thenCompose(known -> send(member, path, body, known, wasThere ? time : time.until(deadline))
+                .thenApply(answer -> {
                     if (answer.at("header").value() instanceof String) {
                         throw refusal(member, path, answer, known, mayRenew);
                     }

@@ -455,8 +455,7 @@ class TroubleTest {
         answer(server, status, asked -> said, number);
     }
 
-    private static void answer(
-            ServerSocket server, String status, UnaryOperator<String> saying, AtomicInteger number) {
+    private static void answer(ServerSocket server, String status, UnaryOperator<String> saying, AtomicInteger number) {
         while (!server.isClosed()) {
             try (var socket = server.accept()) {
                 number.incrementAndGet();

@@ -136,8 +136,8 @@ class RightsTest {
     @Test
     void aTokenThatIsJustBeingWrittenIsWaitedFor() throws Exception {
         Files.writeString(token, "");
-        try (var stub = new StubServer(
-                request -> request.authorization().isEmpty() ? forbidden("list") : usual(request))) {
+        try (var stub =
+                new StubServer(request -> request.authorization().isEmpty() ? forbidden("list") : usual(request))) {
             var uri = stub.uri("payments", token);
             assertThatThrownBy(() -> Elections.connect(uri).close())
                     .isInstanceOf(UnavailableException.class)

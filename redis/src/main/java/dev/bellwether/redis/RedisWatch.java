@@ -109,7 +109,8 @@ final class RedisWatch implements AutoCloseable {
     }
 
     private synchronized void connect() {
-        var next = client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
+        var next =
+                client.connectPubSubAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
         made = next;
         awaitsSign = false;
         looked = 0;

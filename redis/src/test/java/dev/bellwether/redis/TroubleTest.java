@@ -193,8 +193,7 @@ class TroubleTest {
         @SuppressWarnings("unchecked")
         public <K, V> ConnectionFuture<StatefulRedisConnection<K, V>> connectAsync(
                 RedisCodec<K, V> codec, RedisURI server) {
-            return ConnectionFuture.completed(
-                    new InetSocketAddress(0), (StatefulRedisConnection<K, V>) connection);
+            return ConnectionFuture.completed(new InetSocketAddress(0), (StatefulRedisConnection<K, V>) connection);
         }
     }
 
