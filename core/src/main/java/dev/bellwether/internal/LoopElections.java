@@ -333,9 +333,15 @@ public final class LoopElections implements Elections {
         // Where a seat passes with the connection, a joint mandate must be over before that is closed.
         var waits = !runsHere() && joint.stream().noneMatch(LoopElections::runsHere);
         joint.forEach(one -> one.close(waits));
-        if (waits || joint.isEmpty()) { // else those close these when they have ended
+        if (joint.stream().allMatch(LoopElections::hasClosed)) { // else those close these when they have ended
             close(waits);
         }
+    }
+
+    /** Returns whether nothing of these is open any more. Who is interrupted does not wait for that. */
+    private boolean hasClosed() {
+        var thread = closer;
+        return closing.getCount() == 0 && (thread == null || !thread.isAlive());
     }
 
     /** Closes these with joint elections that have ended. */

@@ -17,7 +17,9 @@ import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.View;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -33,6 +35,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JointClosingTest {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Set<Thread.State> WORKING =
+            EnumSet.of(Thread.State.NEW, Thread.State.RUNNABLE, Thread.State.BLOCKED);
 
     private final Rig.Wire oldWire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
     private final Rig.Wire nextWire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
@@ -77,6 +81,41 @@ class JointClosingTest {
         assertThat(closed).containsExactlyInAnyOrder("old", "next");
         assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
         assertThatThrownBy(() -> both.stand("billing")).isInstanceOf(IllegalStateException.class);
+    }
+
+    /** As by one whose process interrupts all threads: who is interrupted does not wait for the joint elections. */
+    @ParameterizedTest
+    @ValueSource(strings = {"old", "next"})
+    void aHalfThatAnInterruptedThreadClosesIsOpenUntilTheJointWorkHasEnded(String half) throws InterruptedException {
+        var revoked = new CountDownLatch(1);
+        var goesOn = new CountDownLatch(1);
+        var leader = lead(CandidacyConfig.builder().lease(Duration.ofSeconds(60)).listener(event -> {
+            if (event instanceof LeadershipEvent.Revoked) {
+                revoked.countDown();
+                goesOn.await();
+            }
+        }));
+        var before = closers();
+        Thread.currentThread().interrupt();
+        named(half).close();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(revoked.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        for (var closer : closers()) {
+            while (!before.contains(closer) && WORKING.contains(closer.getState())) {
+                Thread.onSpinWait(); // until it has done what it does without waiting
+            }
+        }
+        assertThat(closed).as("while the work still runs").isEmpty();
+        goesOn.countDown();
+        named(half).close();
+        assertThat(closed).containsExactlyInAnyOrder("old", "next");
+        assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    private static List<Thread> closers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("bellwether-close"))
+                .toList();
     }
 
     @ParameterizedTest
