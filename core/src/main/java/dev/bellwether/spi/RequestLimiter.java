@@ -45,6 +45,8 @@ public final class RequestLimiter {
     /** What a request takes until it is sent, if it need not wait, is less than this part of its time. */
     private static final int AT_ONCE = 10;
 
+    private static final int NONE_HERE = -1;
+
     /** One place of so many is free for what a lease depends on, though others hang. */
     private static final int PLACES_PER_FREE = 8;
 
@@ -52,6 +54,8 @@ public final class RequestLimiter {
     private final Clock clock;
     private final Map<Urgency, ArrayDeque<Waiting<?>>> lines = new EnumMap<>(Urgency.class); // guarded by itself
     private int underWay; // guarded by lines
+    /** How many a thread that sends is still to send: who is told there that a request has failed may ask again. */
+    private final ThreadLocal<Integer> toSend = ThreadLocal.withInitial(() -> NONE_HERE);
 
     /** Lets so many requests be under way at a time. */
     public RequestLimiter(int most) {
@@ -99,8 +103,25 @@ public final class RequestLimiter {
         }
     }
 
-    /** Sends one, if there is room for it; more only in place of those that fail at once. */
+    /** Sends one, and one more for each that is asked for meanwhile on this thread: not within the other. */
     private void sendNext() {
+        if (toSend.get() != NONE_HERE) {
+            toSend.set(toSend.get() + 1);
+            return;
+        }
+        try {
+            toSend.set(1);
+            while (toSend.get() > 0) {
+                toSend.set(toSend.get() - 1);
+                sendOne();
+            }
+        } finally {
+            toSend.remove();
+        }
+    }
+
+    /** Sends one, if there is room for it; more only in place of those that fail at once. */
+    private void sendOne() {
         for (var next = take(); next != null; next = take()) {
             if (next.sent(this::sendNext)) {
                 return;

@@ -51,17 +51,7 @@ class RequestLimiterTest {
     @Test
     void whenMoreIsAskedThanCanBeAnsweredWhatIsSentHasTimeForItsAnswer() {
         var now = new AtomicLong();
-        var slow = new RequestLimiter(1, new Clock() {
-            @Override
-            public long nanos() {
-                return now.get();
-            }
-
-            @Override
-            public long wallMillis() {
-                return 0;
-            }
-        });
+        var slow = new RequestLimiter(1, by(now));
         var patience = Duration.ofSeconds(3).toNanos();
         var left = new ArrayList<Long>();
         var asked = new ArrayList<CompletableFuture<String>>();
@@ -136,6 +126,72 @@ class RequestLimiterTest {
         assertThat(blocked.get(1)).isNotDone();
         assertThat(ask(Urgency.LIST, "last")).isNotDone();
         assertThat(sent).contains("last");
+    }
+
+    /**
+     * As those whose claims are too late, and who give their seats back then: each was served within the one before,
+     * until the stack was full.
+     */
+    @Test
+    void whoAsksAgainWhenARequestIsTooLateIsServedHoweverManyTheyAre() {
+        var now = new AtomicLong();
+        var one = new RequestLimiter(1, by(now));
+        var first = new CompletableFuture<String>();
+        var unused = one.pass(Urgency.KEEP, 1, () -> first, () -> new UnavailableException("too late"));
+        var served = IntStream.range(0, 20_000)
+                .mapToObj(i -> one.<String>pass(
+                                Urgency.LOOK,
+                                1,
+                                CompletableFuture::new,
+                                () -> new UnavailableException("too late"))
+                        .handle((said, error) -> one.pass(
+                                Urgency.KEEP,
+                                3,
+                                () -> CompletableFuture.completedFuture("yes"),
+                                () -> new UnavailableException("too late")))
+                        .thenCompose(again -> again))
+                .toList();
+        now.set(2);
+        first.complete("yes");
+        assertThat(served.stream()
+                        .filter(answer -> answer.isDone() && !answer.isCompletedExceptionally())
+                        .count())
+                .as("how many were served")
+                .isEqualTo(served.size());
+        assertThat(one.pass(
+                        Urgency.LOOK,
+                        3,
+                        () -> CompletableFuture.completedFuture("yes"),
+                        () -> new UnavailableException("too late")))
+                .as("the place was not lost")
+                .isCompletedWithValue("yes");
+    }
+
+    private static Clock by(AtomicLong now) {
+        return new Clock() {
+            @Override
+            public long nanos() {
+                return now.get();
+            }
+
+            @Override
+            public long wallMillis() {
+                return 0;
+            }
+        };
+    }
+
+    @Test
+    void whoAsksForMoreWhileARequestIsSentTakesAllPlacesThatAreFree() {
+        var unused = limiter.<String>pass(
+                Urgency.KEEP,
+                LATER,
+                () -> {
+                    IntStream.range(0, MOST).forEach(i -> queue(Urgency.KEEP, "more" + i));
+                    return CompletableFuture.failedFuture(new UnavailableException("not connected"));
+                },
+                () -> new UnavailableException("too late"));
+        assertThat(underWay).hasSize(MOST);
     }
 
     private static CompletableFuture<String> hang(Collection<CompletableFuture<String>> all) {
