@@ -4,8 +4,9 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notices that a client is connected and hears nothing. The thread that hands on its answers ends when anybody
- * interrupts it, and the client makes no other: it keeps its session, and with it a seat that nobody leads from.
+ * Notices that a client hears nothing. The thread that hands on its answers ends when anybody interrupts it, and the
+ * client makes no other: it keeps its session, and with it a seat that nobody leads from; and if that runs out, or a
+ * server refuses us, nobody hears of it, so that there is no next one.
  *
  * <p>Thread-safe.
  */
@@ -17,6 +18,7 @@ final class Hearing {
     private @Nullable ZooKeeper asked; // guarded by this
     private int unanswered; // by that one; guarded by this
     private long silentSinceNanos; // while there are any; guarded by this
+    private long patienceNanos; // 0 while no session is known; guarded by this
 
     /** Tells of it each time that it has lasted for so long. */
     Hearing(Runnable onDeaf) {
@@ -39,14 +41,20 @@ final class Hearing {
         if (unanswered++ == 0) {
             silentSinceNanos = now;
         }
-        var patience = TIMEOUTS * (long) by.getSessionTimeout() * 1_000_000;
-        if (patience == 0
-                || now - silentSinceNanos <= patience
-                || !by.getState().isConnected()) {
+        if (by.getSessionTimeout() > 0) { // of one that has run out it is not known any more
+            patienceNanos = TIMEOUTS * (long) by.getSessionTimeout() * 1_000_000;
+        }
+        if (patienceNanos == 0 || now - silentSinceNanos <= patienceNanos || isConnecting(by)) {
             return false;
         }
         silentSinceNanos = now;
         return true;
+    }
+
+    /** An attempt that fails answers what was asked, and so does a client that has ended: if anybody hears it. */
+    private static boolean isConnecting(ZooKeeper by) {
+        var state = by.getState();
+        return state.isAlive() && !state.isConnected();
     }
 
     /** It is answered, with an error or not. */

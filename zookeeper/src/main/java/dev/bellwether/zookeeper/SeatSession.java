@@ -251,16 +251,16 @@ final class SeatSession implements NodeSession, AutoCloseable {
     }
 
     /**
-     * The client is connected, and hears no answer. One of our own is replaced, which ends its session: a seat in it is
-     * led by nobody, since all its mandates have run out.
+     * The client hears no answer. One of our own is replaced, which ends its session: a seat in it is led by nobody,
+     * since all its mandates have run out.
      */
     private void deaf() {
         if (closed || toldDeaf.getAndSet(!ours)) {
             return;
         }
         log.warn(
-                "The client of {} is connected and hears nothing: something in this process may have interrupted its"
-                        + " event thread, which ends it. {}",
+                "The client of {} hears nothing: something in this process may have interrupted its event thread,"
+                        + " which ends it. {}",
                 where,
                 ours
                         ? "It is replaced"

@@ -31,7 +31,7 @@ final class SingleRequests implements NodeRequests {
     private final Client client;
     private final Hearing hearing;
 
-    /** Tells of it when the client is connected and hears nothing. */
+    /** Tells of it when the client hears nothing. */
     SingleRequests(Client client, Runnable onDeaf) {
         this.client = client;
         hearing = new Hearing(onDeaf);

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(300)
 class SessionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final CandidacyConfig SHORT = CandidacyConfig.ofLease(Duration.ofSeconds(2));
 
     private static Sessions sessions(ZooKeeperServers servers) {
         return Sessions.own(
@@ -75,23 +77,56 @@ class SessionsTest {
     /** The client makes no other: it kept the session, and with it the seat, of which nobody could be relieved. */
     @Test
     void anInterruptOfAnEventThreadCostsAMandateAndNoMore() {
-        try (var elections = Elections.connect(SharedServer.uri())) {
-            var caller = Thread.currentThread().getName();
-            var name = "deaf-" + UUID.randomUUID();
-            Thread.currentThread().setName(name); // of which the client makes those of its threads
-            try (var candidacy = elections.stand(name, CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
-                Thread.currentThread().setName(caller);
-                var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
-                var threads = Thread.getAllStackTraces().keySet().stream()
-                        .filter(thread -> thread.getName().startsWith(name + "-EventThread"))
-                        .toList();
-                assertThat(threads).hasSize(1);
-                threads.get(0).interrupt();
-                Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
-                var next = Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
-                assertThat(next.token()).isGreaterThan(mandate.token());
-            }
+        var name = "deaf-" + UUID.randomUUID();
+        try (var elections = Elections.connect(SharedServer.uri());
+                var candidacy = named(name, () -> elections.stand(name, SHORT))) {
+            var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+            endEventThread(name);
+            Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
+            var next = Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+            assertThat(next.token()).isGreaterThan(mandate.token());
         }
+    }
+
+    /** It could hear of no end, and asked for no other session: nobody led there until the process ended. */
+    @Test
+    void aSessionThatRunsOutWhileNobodyHearsOfItCostsAMandateAndNoMore() {
+        var name = "deaf-" + UUID.randomUUID();
+        try (var servers = ZooKeeperServers.start(1, 1);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses(0)));
+                var candidacy = named(name, () -> elections.stand(name, SHORT))) {
+            var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+            var server = servers.servers().get(0);
+            var expired = server.figure("zk_stale_sessions_expired");
+            endEventThread(name);
+            servers.link(0).cut();
+            Eventually.eventually(
+                    "its session has run out", PATIENCE, () -> server.figure("zk_stale_sessions_expired") > expired);
+            servers.link(0).heal();
+            Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
+            Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+        }
+    }
+
+    /** Returns what this makes, whose client gives its threads this name. */
+    private static <T> T named(String name, Supplier<T> making) {
+        var caller = Thread.currentThread().getName();
+        Thread.currentThread().setName(name);
+        try {
+            return making.get();
+        } finally {
+            Thread.currentThread().setName(caller);
+        }
+    }
+
+    /** Interrupts what hands on the answers to the client of this name. */
+    private static void endEventThread(String name) {
+        var threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith(name + "-EventThread"))
+                .toList();
+        assertThat(threads).hasSize(1);
+        threads.get(0).interrupt();
+        Eventually.eventually("it has ended", PATIENCE, () -> !threads.get(0).isAlive());
     }
 
     @Test
