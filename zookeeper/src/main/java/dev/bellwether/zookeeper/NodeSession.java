@@ -40,4 +40,10 @@ interface NodeSession {
 
     /** Does this once, a second later, on any thread. */
     void soon(Runnable action);
+
+    /**
+     * Asks something, unless somebody has had that done a moment ago. Of a client that is asked nothing, nobody would
+     * notice that it hears nothing.
+     */
+    void probe();
 }

@@ -16,13 +16,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Watches an election for somebody who does not stand: the first node of the queue, or while there is none, for one to
- * come.
+ * come. A watch tells once: so it sees to it, now and then, that it was told, and that the client hears at all.
  *
  * <p>Confined to the loop, except {@link #close}.
  */
 final class Observer implements Watch {
     private static final Logger log = LoggerFactory.getLogger(Observer.class);
     private static final long AGAIN_NANOS = 500_000_000L;
+    private static final long CARE_NANOS = 3_000_000_000L;
+    /** An answer that is late for so long was lost here: there was no memory for it. */
+    private static final int MOST_UNSEEN = 10;
 
     private final String name;
     private final ElectionNodes nodes;
@@ -33,11 +36,17 @@ final class Observer implements Watch {
     private volatile boolean closed;
     private @Nullable String watched;
     private Loop.@Nullable Timer timer;
+    private Loop.@Nullable Timer care;
     private long highest;
     /** Of the queue that was read last. */
     private String note = "";
 
     private int looks;
+    private boolean looking; // and not seen yet
+    private int unseen; // how often we have cared since without effect
+    /** How often the session could not tell of a change when we last looked. */
+    private int untold;
+
     private boolean refused; // and that was told
 
     Observer(String name, ElectionNodes nodes, Consumer<View> watcher, Loop loop, Consumer<Observer> onClose) {
@@ -51,7 +60,20 @@ final class Observer implements Watch {
 
     void begin() {
         nodes.session().onConnect(onChange);
-        loop.execute(this::look);
+        loop.execute(() -> {
+            if (!closed) {
+                care = loop.every(CARE_NANOS, this::care);
+                look();
+            }
+        });
+    }
+
+    private void care() {
+        nodes.session().probe();
+        unseen = looking ? unseen + 1 : 0;
+        if (looking ? unseen % MOST_UNSEEN == 0 : untold != watches().untold()) {
+            look();
+        }
     }
 
     private void look() {
@@ -59,6 +81,8 @@ final class Observer implements Watch {
             return;
         }
         looks++;
+        looking = true;
+        untold = watches().untold();
         ask(requests().children(nodes.path(), null), (children, error) -> {
             if (children != null) {
                 note = children.names().contains(Paths.HAND_OVER) ? View.UNREAD : "";
@@ -124,6 +148,7 @@ final class Observer implements Watch {
     }
 
     private void see(Optional<NodeRequests.Node> leader) {
+        looking = false;
         if (refused) {
             refused = false;
             log.info("\"{}\" may be watched again", name);
@@ -169,6 +194,9 @@ final class Observer implements Watch {
             watched = watches().move(watched, null, onChange);
             if (timer != null) {
                 timer.cancel();
+            }
+            if (care != null) {
+                care.cancel();
             }
         });
     }

@@ -37,6 +37,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
 
     private static final Duration REVIVAL = Duration.ofSeconds(1);
     private static final Executor SOON = DelayThread.after(REVIVAL);
+    private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Client client;
     private final boolean ours;
@@ -53,6 +54,7 @@ final class SeatSession implements NodeSession, AutoCloseable {
     private final CountDownLatch connectedOnce = new CountDownLatch(1);
     private final Set<Runnable> onConnect = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean toldDeaf = new AtomicBoolean(); // for one that we cannot replace
+    private final AtomicLong probedNanos = new AtomicLong(System.nanoTime() - PROBE_NANOS);
     private volatile boolean closed;
     /** The longest that any mandate in this session can last without a proof. */
     private volatile Duration longest = Duration.ofSeconds(1);
@@ -176,6 +178,15 @@ final class SeatSession implements NodeSession, AutoCloseable {
     @Override
     public void soon(Runnable action) {
         SOON.execute(action);
+    }
+
+    @Override
+    public void probe() {
+        var now = System.nanoTime();
+        var last = probedNanos.get();
+        if (now - last >= PROBE_NANOS && probedNanos.compareAndSet(last, now)) {
+            NodeRequests.whenDone(requests.exists("/", null), (stat, error) -> {});
+        }
     }
 
     // ---------------------------------------------------------------- what happens to the client

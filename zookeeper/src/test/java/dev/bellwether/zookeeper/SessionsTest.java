@@ -7,6 +7,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
@@ -14,8 +15,10 @@ import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -105,6 +108,33 @@ class SessionsTest {
             servers.link(0).heal();
             Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
             Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+        }
+    }
+
+    /** Who only watches asks nothing, and so nobody noticed. */
+    @Test
+    void anInterruptOfTheEventThreadOfOneThatOnlyWatchesKeepsNothingFromIt() {
+        var name = "deaf-" + UUID.randomUUID();
+        var servers = SharedServer.get();
+        var sessions = Sessions.own(
+                lease -> Hands.unstarted(servers.addresses(), 1_000),
+                Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
+                "the test's server");
+        var seen = new AtomicReference<>(Optional.<Leader>empty());
+        try (var others = Elections.connect(SharedServer.uri());
+                var leader = others.stand(name, SHORT);
+                var watching = named(
+                        name,
+                        () -> Elections.over(
+                                "the test's server",
+                                () -> new ZooKeeperArbiter(sessions, LentSessionTest.config()),
+                                ElectionsConfig.defaults()));
+                var watch = watching.election(name).watch(seen::set)) {
+            Eventually.eventually("it sees who leads", PATIENCE, () -> seen.get().isPresent());
+            endEventThread(name);
+            leader.close();
+            Eventually.eventually(
+                    "it sees that nobody leads", PATIENCE, () -> seen.get().isEmpty());
         }
     }
 

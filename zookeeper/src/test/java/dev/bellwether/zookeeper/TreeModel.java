@@ -655,6 +655,16 @@ final class TreeModel {
         }
 
         @Override
+        public void probe() {
+            var unused = exists("/", null);
+        }
+
+        /** Returns how many requests have been sent. */
+        long asked() {
+            return requests;
+        }
+
+        @Override
         public String toString() {
             return name;
         }
