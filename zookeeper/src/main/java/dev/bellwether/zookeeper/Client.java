@@ -93,18 +93,31 @@ final class Client {
                     (int) Math.min(timeoutFor(length).toMillis(), Integer.MAX_VALUE),
                     onConnect,
                     zooKeeper().getClientConfig());
+            var isAnswered = false;
             try {
-                return connected.await(patience.toMillis(), TimeUnit.MILLISECONDS)
-                        ? Optional.of(Duration.ofMillis(asking.getSessionTimeout()))
-                        : Optional.empty();
+                isAnswered = connected.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+                return isAnswered ? Optional.of(Duration.ofMillis(asking.getSessionTimeout())) : Optional.empty();
             } finally {
-                asking.close((int) patience.toMillis());
+                if (isAnswered) {
+                    close(asking);
+                } else {
+                    Sessions.CLOSERS.execute(() -> close(asking)); // which waits for the attempt to connect
+                }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Optional.empty();
         } catch (Exception e) {
             return Optional.empty();
+        }
+    }
+
+    /** Waits until the server has answered, or an attempt to connect has failed: for as long as a session, at most. */
+    private static void close(ZooKeeper asking) {
+        try {
+            asking.close();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -87,7 +87,12 @@ final class SeatSession implements NodeSession, AutoCloseable {
     /** Starts a client of our own. */
     static SeatSession open(CuratorFramework framework, Duration tick, String where) {
         var session = new SeatSession(framework, true, Clock.system().now(), tick, where);
-        framework.start();
+        try {
+            framework.start();
+        } catch (RuntimeException | Error e) { // the last finds no thread
+            session.close();
+            throw e;
+        }
         return session;
     }
 

@@ -14,6 +14,7 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -21,6 +22,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.curator.retry.RetryOneTime;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -35,6 +40,45 @@ class SessionsTest {
                 lease -> Hands.unstarted(servers.addresses(), (int) lease.toMillis()),
                 Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
                 "the test's server");
+    }
+
+    /** The client says good-bye to it, and waits for as long as it tries to connect: the length of the session. */
+    @Test
+    void aServerThatGivesNoAnswerIsWaitedForNoLongerThanThePatience() {
+        try (var servers = ZooKeeperServers.start(1, 0);
+                var framework = Hands.client(servers.addresses(), 20_000)) {
+            var client = new Client(framework);
+            Eventually.eventually("it is connected", PATIENCE, client::isConnected);
+            servers.servers().get(0).pause();
+            var begun = System.nanoTime();
+            var granted = client.granted(servers.addresses(), Duration.ofSeconds(30), Duration.ofSeconds(1));
+            var taken = Duration.ofNanos(System.nanoTime() - begun);
+            servers.servers().get(0).resume();
+            assertThat(granted).isEmpty();
+            assertThat(taken).isLessThan(Duration.ofSeconds(10));
+        }
+    }
+
+    /** Each try left another, with its threads. */
+    @Test
+    void aClientForWhichThereIsNoThreadIsClosed() {
+        var made = new ArrayList<CuratorFramework>();
+        var sessions = Sessions.own(
+                lease -> {
+                    made.add(CuratorFrameworkFactory.builder()
+                            .connectString(SharedServer.get().addresses())
+                            .retryPolicy(new RetryOneTime(1))
+                            .zookeeperFactory((address, timeout, watcher, readOnly) -> {
+                                throw new OutOfMemoryError("unable to create native thread");
+                            })
+                            .build());
+                    return made.get(0);
+                },
+                Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
+                "the test's server");
+        assertThatThrownBy(() -> sessions.take(Duration.ofSeconds(2))).isInstanceOf(OutOfMemoryError.class);
+        assertThat(made).singleElement().satisfies(client -> assertThat(client.getState())
+                .isEqualTo(CuratorFrameworkState.STOPPED));
     }
 
     /** It took two seconds for each. */
