@@ -42,6 +42,7 @@ final class Leadership implements LeadershipListener {
     private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
     private volatile boolean ended;
+    private volatile boolean closing;
 
     Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
         this.publisher = publisher;
@@ -77,6 +78,7 @@ final class Leadership implements LeadershipListener {
     /** The context stops, on this thread: nothing is to be started any more. */
     void closing() {
         ours.add(Thread.currentThread());
+        closing = true;
         beans.closing();
     }
 
@@ -180,6 +182,9 @@ final class Leadership implements LeadershipListener {
             beans.stop(this::await, true);
         } finally {
             await("a call of a @LeaderOnly method", calls::awaitNone);
+            if (closing) { // or it would stand again, and lead where nothing works any more
+                candidacy().ifPresent(Candidacy::resign);
+            }
         }
     }
 

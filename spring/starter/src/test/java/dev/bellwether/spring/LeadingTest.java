@@ -39,6 +39,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -698,6 +700,29 @@ class LeadingTest {
                 .run(context -> {
                     var candidacy = context.getBean(Candidacies.class).of("billing");
                     context.getBean("bellwetherStanding", SmartLifecycle.class).stop();
+                    assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aLeaderThatLosesItsSeatWhileTheContextStopsDoesNotStandAgain(
+            boolean inOrder, ControlledElections controlled) {
+        Contexts.controlled(controlled)
+                .withPropertyValues("bellwether.elections.billing.lease=10s")
+                .run(context -> {
+                    var election = controlled.election("billing");
+                    election.acquire();
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    context.getBean("bellwetherStanding", SmartLifecycle.class).stop();
+                    assertThat(candidacy.isLeader())
+                            .as("until all else has stopped")
+                            .isTrue();
+                    if (inOrder) {
+                        election.revoke();
+                    } else {
+                        election.fence();
+                    }
                     assertThat(candidacy.status().phase()).isEqualTo(Phase.CLOSED);
                 });
     }
