@@ -121,7 +121,7 @@ public class BellwetherAutoConfiguration {
         return new Locks(elections, properties);
     }
 
-    /** Before the context closes: hands over, if so configured. */
+    /** Before the context closes: hands over, if so configured, and leaves where it does not lead. */
     @Bean
     HandOverFirst bellwetherHandOverFirst(ApplicationContext context, Candidacies candidacies) {
         return new HandOverFirst(context, candidacies);

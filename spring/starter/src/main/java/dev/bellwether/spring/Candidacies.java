@@ -268,7 +268,7 @@ public final class Candidacies {
     }
 
     /** Hands over what this process leads, if so configured; once until the context starts again. */
-    void handOver() {
+    private void handOver() {
         var within = properties.getHandOverOnShutdown();
         if (within != null && handingOver.compareAndSet(false, true)) {
             handOver(within);

@@ -6,8 +6,9 @@ import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.core.Ordered;
 
 /**
- * Hands over as soon as the context begins to close. Schedulers and executors take no more work from the same event on,
- * long before anything with a lifecycle is stopped, so this must hear of it before them.
+ * Hands over as soon as the context begins to close, and leaves where we do not lead. Schedulers and executors take no
+ * more work from the same event on, long before anything with a lifecycle is stopped, so this must hear of it before
+ * them. And in the default phase of Spring, in which ours leaves where a context only stops, others may stop before.
  */
 final class HandOverFirst implements ApplicationListener<ContextClosedEvent>, Ordered {
     private final ApplicationContext context;
@@ -21,7 +22,7 @@ final class HandOverFirst implements ApplicationListener<ContextClosedEvent>, Or
     @Override
     public void onApplicationEvent(ContextClosedEvent event) {
         if (event.getApplicationContext() == context) { // and not one of its children, whose events come here, too
-            candidacies.handOver();
+            candidacies.closing();
         }
     }
 

@@ -803,6 +803,27 @@ class LeadingTest {
         });
     }
 
+    /** That of a SmartLifecycle which says nothing of it: others of this phase may stop before ours. */
+    @Test
+    void aStandbyLeavesBeforeAnythingStopsInTheDefaultPhase(ControlledElections controlled) {
+        var phases = new CopyOnWriteArrayList<Phase>();
+        Contexts.controlled(controlled)
+                .withPropertyValues("bellwether.elections.billing.lease=10s")
+                .withBean("other", Part.class, () -> new Part("other", SmartLifecycle.DEFAULT_PHASE, new Story()) {
+                    @Override
+                    public boolean isAutoStartup() {
+                        return true;
+                    }
+                })
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    context.getBean("other", Part.class).onStop =
+                            () -> phases.add(candidacy.status().phase());
+                    context.close();
+                    assertThat(phases).containsExactly(Phase.CLOSED);
+                });
+    }
+
     /** One whose second start fails for "printing". */
     private static ApplicationContextRunner failingOnce(ControlledElections controlled, Consumer<String> fail) {
         return Contexts.controlled(controlled)
