@@ -2,7 +2,9 @@ package dev.bellwether.spring;
 
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
@@ -28,6 +30,13 @@ class LeaderOnlyConfiguration {
         var processor = new LeaderOnlyProcessor(named, standing ? candidacies::getIfAvailable : () -> null, beans);
         processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
         return processor;
+    }
+
+    /** When all beans have been made, and none has been started. */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static SmartInitializingSingleton bellwetherLedBeansCheck(ConfigurableListableBeanFactory beans) {
+        return () -> LedBeans.requireStartedByNoOther(beans);
     }
 
     @Bean

@@ -4,9 +4,11 @@ import dev.bellwether.Mandate;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +20,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.Phased;
 import org.springframework.context.SmartLifecycle;
@@ -127,6 +130,39 @@ final class LedBeans {
                             + " starts it");
         }
         return lifecycle;
+    }
+
+    /**
+     * Refuses a bean that the context would start although this process may not lead: with a bean that starts by itself
+     * it starts those that it depends on, except a SmartLifecycle whose isAutoStartup() is false.
+     */
+    static void requireStartedByNoOther(ConfigurableListableBeanFactory beans) {
+        for (var name : beans.getBeanNamesForAnnotation(LeaderOnly.class)) {
+            if (beans.getSingleton(name) instanceof Lifecycle lifecycle && !(lifecycle instanceof SmartLifecycle)) {
+                startedWith(name, beans, new HashSet<>()).ifPresent(other -> {
+                    throw new BeanCreationException(
+                            name,
+                            "it is @LeaderOnly, but the context starts it with " + other + ", which depends on it and"
+                                    + " starts by itself: make it a SmartLifecycle whose isAutoStartup() returns"
+                                    + " false, so that the election starts it");
+                });
+            }
+        }
+    }
+
+    /** Returns a bean that starts by itself, and with which this one is started. */
+    private static Optional<String> startedWith(String name, ConfigurableListableBeanFactory beans, Set<String> seen) {
+        for (var dependent : beans.getDependentBeans(name)) {
+            if (seen.add(dependent) && beans.getSingleton(dependent) instanceof Lifecycle lifecycle) {
+                var starter = lifecycle instanceof SmartLifecycle smart && smart.isAutoStartup()
+                        ? Optional.of(dependent)
+                        : startedWith(dependent, beans, seen);
+                if (starter.isPresent()) {
+                    return starter;
+                }
+            }
+        }
+        return Optional.empty();
     }
 
     /** The context stops: it stops these beans by itself, and they must not start again. */

@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -139,6 +140,24 @@ class LeadingTest {
         Contexts.controlled(controlled)
                 .withUserConfiguration(Hasty.class)
                 .run(context -> assertThat(context).getFailure().rootCause().hasMessageContaining("starts by itself"));
+    }
+
+    /** Spring starts with a bean what that depends on, unless it is a SmartLifecycle which says that it is not to. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aBeanThatSpringWouldStartWithAnotherIsRefused(boolean enabled) {
+        var starts = new AtomicInteger();
+        Contexts.plain()
+                .withPropertyValues("bellwether.uri=memory:" + UUID.randomUUID(), "bellwether.enabled=" + enabled)
+                .withBean(AtomicInteger.class, () -> starts)
+                .withUserConfiguration(Depended.class)
+                .run(context -> {
+                    assertThat(starts).as("starts although nobody leads here").hasValue(0);
+                    assertThat(context)
+                            .getFailure()
+                            .isInstanceOf(BeanCreationException.class)
+                            .hasMessageContainingAll("'poller'", "monitor", "make it a SmartLifecycle");
+                });
     }
 
     @Test
@@ -1260,6 +1279,51 @@ class LeadingTest {
                     return true;
                 }
             };
+        }
+    }
+
+    static class Depended {
+        @Bean
+        @LeaderOnly("billing")
+        Poller poller(AtomicInteger starts) {
+            return new Poller(starts);
+        }
+
+        @Bean
+        Part monitor(Poller poller) {
+            var monitor = new Part("monitor", 0, new Story()) {
+                @Override
+                public boolean isAutoStartup() {
+                    return true;
+                }
+            };
+            monitor.onStart = poller::isRunning;
+            return monitor;
+        }
+    }
+
+    static final class Poller implements Lifecycle {
+        private final AtomicInteger starts;
+        private volatile boolean running;
+
+        Poller(AtomicInteger starts) {
+            this.starts = starts;
+        }
+
+        @Override
+        public void start() {
+            starts.incrementAndGet();
+            running = true;
+        }
+
+        @Override
+        public void stop() {
+            running = false;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
         }
     }
 
