@@ -5,6 +5,8 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipListener;
 import dev.bellwether.LockConfig;
 import dev.bellwether.TaskFailure;
+import dev.bellwether.spi.Durations;
+import dev.bellwether.spi.HandOverNote;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -397,6 +399,17 @@ public class BellwetherProperties {
             throw new ElectionException("bellwether.moving-to and bellwether.uri name the same infrastructure, where a"
                     + " candidate would wait for itself: if the move is over, remove bellwether.moving-to; if it"
                     + " begins, set bellwether.uri to where the elections are now");
+        }
+    }
+
+    /** Refuses a time within which no hand-over can be. */
+    void requireTimeToGetReady() {
+        var within = handOverOnShutdown;
+        if (within != null
+                && (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0)) {
+            throw new ElectionException("bellwether.hand-over-on-shutdown is " + Durations.show(within)
+                    + ": no standby can get ready in that. Give it more than nothing, and at most "
+                    + Durations.show(HandOverNote.LONGEST_WITHIN) + "; or remove it, and no standby is waited for");
         }
     }
 

@@ -62,6 +62,7 @@ public final class Candidacies {
         this.publisher = publisher;
         this.above = above;
         this.onStanding = onStanding;
+        properties.requireTimeToGetReady(); // told at the start, and not when the seat is to be handed over
     }
 
     /**

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -107,6 +108,21 @@ class AutoConfigurationTest {
                         .getFailure()
                         .hasStackTraceContaining("bellwether.locks.report")
                         .hasStackTraceContaining("standDownBudget"));
+    }
+
+    /** Else it would be told at the end of the application, when the seat goes to anybody. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0s", "-20s", "25h"})
+    void aTimeInWhichNobodyCanGetReadyIsRefusedAtTheStart(String within) {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(), "bellwether.hand-over-on-shutdown=" + within)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .isInstanceOf(ElectionException.class)
+                        .hasMessageContaining("bellwether.hand-over-on-shutdown")
+                        .hasMessageContaining("at most 1 d"));
     }
 
     @Test
