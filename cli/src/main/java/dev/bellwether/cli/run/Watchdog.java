@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Mandate;
 import dev.bellwether.cli.command.ExitCode;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
@@ -42,6 +43,7 @@ final class Watchdog {
     private final Path folder;
     private final Path uptime;
     private final FileChannel orders;
+    private final RandomAccessFile report; // held open: what tidies up /tmp removes the file of a long run
     private final BlockingQueue<String> due = new LinkedBlockingQueue<>(); // for the feeder
     private final Process process;
     private final CompletableFuture<Ended> ended;
@@ -83,11 +85,19 @@ final class Watchdog {
     /** Names of signals, without SIG. */
     record Signals(String won, String lost) {}
 
-    private Watchdog(Job job, Path folder, Path uptime, FileChannel orders, Process process, Mandate mandate) {
+    private Watchdog(
+            Job job,
+            Path folder,
+            Path uptime,
+            FileChannel orders,
+            RandomAccessFile report,
+            Process process,
+            Mandate mandate) {
         this.job = job;
         this.folder = folder;
         this.uptime = uptime;
         this.orders = orders;
+        this.report = report;
         this.process = process;
         this.mandate = mandate;
         ended = process.onExit().thenApply(exited -> collect());
@@ -120,6 +130,7 @@ final class Watchdog {
             throws IOException, InterruptedException {
         var folder = Files.createTempDirectory("bellwether-run-");
         FileChannel orders = null;
+        RandomAccessFile report = null;
         Process process = null;
         try {
             var script = folder.resolve("keeper.bash");
@@ -133,9 +144,11 @@ final class Watchdog {
             Programs.run("mkfifo", "-m", "600", fifo.toString());
             // For both, since opening a FIFO for writing alone would wait for a reader.
             orders = FileChannel.open(fifo, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            report = new RandomAccessFile(
+                    Files.createFile(folder.resolve("report")).toFile(), "r");
             writeToken(job, folder, mandate);
             process = builder(job, script, folder).start();
-            var keeper = new Watchdog(job, folder, uptime, orders, process, mandate);
+            var keeper = new Watchdog(job, folder, uptime, orders, report, process, mandate);
             var feeder = new Thread(() -> keeper.feed(interval), "bellwether-keeper");
             feeder.setDaemon(true);
             feeder.start();
@@ -144,7 +157,7 @@ final class Watchdog {
             if (process != null) {
                 process.destroyForcibly(); // it has heard of no deadline, and so has started nothing
             }
-            sweep(folder, orders);
+            sweep(folder, orders, report);
             throw e;
         }
     }
@@ -356,16 +369,21 @@ final class Watchdog {
                 result = new Ended(ExitCode.RUN_FAILED, "ordered"); // by us, as the watchdog should have
             }
         }
-        sweep(folder, orders);
+        sweep(folder, orders, report);
         var why = trouble;
         return why == null ? result : new Ended(ExitCode.RUN_FAILED, "it could not be told until when we lead: " + why);
     }
 
     private List<String> report() {
         try {
-            return Files.readAllLines(folder.resolve("report"));
+            synchronized (report) {
+                var bytes = new byte[(int) report.length()];
+                report.seek(0);
+                report.readFully(bytes);
+                return new String(bytes, StandardCharsets.US_ASCII).lines().toList();
+            }
         } catch (IOException e) {
-            return List.of(); // it did not come so far
+            return List.of(); // it has been collected
         }
     }
 
@@ -378,8 +396,8 @@ final class Watchdog {
         }
     }
 
-    private static void sweep(Path folder, @Nullable FileChannel orders) {
-        try {
+    private static void sweep(Path folder, @Nullable FileChannel orders, @Nullable RandomAccessFile report) {
+        try (report) {
             if (orders != null) {
                 orders.close();
             }

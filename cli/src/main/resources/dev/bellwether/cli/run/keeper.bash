@@ -87,7 +87,7 @@ obey() {
     lost)
       tell_lost
       late=''
-      echo lost >>"$dir/report"
+      echo lost >&"$report"
       ;;
     won)
       lost=''
@@ -131,7 +131,7 @@ listen() {
 
 # Ends before there is a command, for the reason $1.
 give_up() {
-  echo "ended 125 $1" >>"$dir/report"
+  echo "ended 125 $1" >&"$report"
   exit 125
 }
 
@@ -140,7 +140,7 @@ keep() {
   shift 6
   local never=9223372036854770000
   local now pid code='' until_ms=0 kill_at=$never ending='' killed='' lost='' late='' token='' orphaned='' partial='' asked=''
-  local orders silent stderr opened
+  local orders silent stderr opened report
 
   # What kills everything by name or by cgroup reaches us, too: that is an order like any other. A handler, unlike an
   # ignored signal, is not inherited by the command.
@@ -148,6 +148,8 @@ keep() {
   trap : PIPE USR1 USR2 ALRM TSTP TTIN TTOU
 
   exec {stderr}>&2 2>/dev/null {silent}<> <(:)
+  # Held open, by bellwether too: what tidies up /tmp removes files that are ten days old, and a run may last longer.
+  exec {report}>>"$dir/report" || exit 125
   # Opened both ways first: opening a FIFO for reading would wait for a writer, who may be dead already.
   exec {opened}<>"$dir/orders" {orders}<"$dir/orders" || exit 125
   # The first order arms us, before there is a command to watch.
@@ -167,7 +169,7 @@ keep() {
   (
     # LC_ALL was ours, not the user's.
     if [ -n "$had_lc_all" ]; then LC_ALL=$old_lc_all; else unset LC_ALL; fi
-    exec {orders}<&- {silent}<&- 2>&"$stderr" {stderr}>&-
+    exec {orders}<&- {silent}<&- {report}>&- 2>&"$stderr" {stderr}>&-
     if [ "$deathsig" = yes ]; then
       exec setpriv --pdeathsig KILL -- "$@"
     else
@@ -176,7 +178,7 @@ keep() {
   ) &
   pid=$!
   exec {stderr}>&- </dev/null >/dev/null
-  echo "started $pid" >>"$dir/report"
+  echo "started $pid" >&"$report"
 
   local wait
   while :; do
@@ -219,7 +221,7 @@ keep() {
     fi
     listen "$wait"
   done
-  echo "ended $code ${ending:-ended}" >>"$dir/report"
+  echo "ended $code ${ending:-ended}" >&"$report"
   [ -z "$orphaned" ] || rm -rf "$dir"
   exit "$code"
 }

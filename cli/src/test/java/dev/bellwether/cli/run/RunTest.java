@@ -265,6 +265,20 @@ class RunTest {
         assertNobodyLives();
     }
 
+    /** As where systemd-tmpfiles removes from /tmp what is ten days old. */
+    @Test
+    void killedWatchdogTakesTheCommandWithItThoughItsReportIsGone() throws Exception {
+        var run = run("e", "--", "bash", "-c", STUBBORN);
+        untilBeats(1);
+        var keeper = keeperOf(run);
+        Files.delete(fileOf(keeper, "report"));
+
+        signal("KILL", keeper);
+
+        assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_FAILED);
+        assertNobodyLives();
+    }
+
     @Test
     void frozenWatchdogIsReplacedByBellwetherItself() throws Exception {
         var first = run("e", "--", "bash", "-c", STUBBORN);
@@ -320,13 +334,18 @@ class RunTest {
     }
 
     private void fillOrders(long keeper) throws IOException, InterruptedException {
+        fill(fileOf(keeper, "orders"));
+    }
+
+    /** Returns a file in the folder of a watchdog. */
+    private static Path fileOf(long keeper, String name) {
         var arguments =
                 ProcessHandle.of(keeper).orElseThrow().info().arguments().orElseThrow();
         var script = Arrays.stream(arguments)
                 .filter(argument -> argument.endsWith("keeper.bash"))
                 .findFirst()
                 .orElseThrow();
-        fill(Path.of(script).resolveSibling("orders"));
+        return Path.of(script).resolveSibling(name);
     }
 
     /** Writes to a FIFO that nobody reads from until there is room for no more. */
