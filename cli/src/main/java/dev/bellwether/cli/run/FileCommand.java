@@ -121,18 +121,17 @@ public final class FileCommand implements Callable<Integer> {
         var longest = Duration.ofNanos((long) (config.standDownBudget().toNanos() * (1 - config.driftBound())));
         var end = System.nanoTime() + limit.orElse(Duration.ofDays(36_500)).toNanos();
         try (var elections = target.connect().elections();
+                var onSignal = HandOverOnSignal.by(elections::close); // before it stands: no seat is left to run out
                 var candidacy = elections.stand(name, config)) {
-            try (var onSignal = HandOverOnSignal.by(elections::close)) {
-                while (System.nanoTime() - end < 0) {
-                    var mandate = await(candidacy, interval);
-                    if (mandate.isPresent()) {
-                        fresh.write(mandate.get(), longest);
-                    } else {
-                        fresh.removeStale(name); // we stand, so it is ours to tidy up
-                    }
-                    if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
-                        return onSignal.hasBegun() ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
-                    }
+            while (System.nanoTime() - end < 0) {
+                var mandate = await(candidacy, interval);
+                if (mandate.isPresent()) {
+                    fresh.write(mandate.get(), longest);
+                } else {
+                    fresh.removeStale(name); // we stand, so it is ours to tidy up
+                }
+                if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
+                    return onSignal.hasBegun() ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
                 }
             }
         } finally {

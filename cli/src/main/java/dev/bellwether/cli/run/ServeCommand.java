@@ -1,6 +1,5 @@
 package dev.bellwether.cli.run;
 
-import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
@@ -20,6 +19,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -134,26 +135,23 @@ public final class ServeCommand implements Callable<Integer> {
         target.onOutage(this::tell);
         try (var http = LocalHttp.listen(listen.place(port), "bellwether-serve"); // first: it fails fast
                 var connected = target.connect().elections()) {
-            var served = names.stream()
-                    .map(name -> new ServedElection(connected, name, settings, plan))
-                    .toList();
-            try (var sideCar = SideCar.start(http, served, token)) {
-                announce(http, token);
-                return stay(connected, served, process, sideCar);
+            var answering = new AtomicReference<@Nullable SideCar>();
+            // Before it stands: a signal that comes at once leaves no seat to run out.
+            try (var onSignal = HandOverOnSignal.by(() -> {
+                connected.close();
+                Optional.ofNullable(answering.get()).ifPresent(SideCar::close);
+            })) {
+                var served = names.stream()
+                        .map(name -> new ServedElection(connected, name, settings, plan))
+                        .toList();
+                try (var sideCar = SideCar.start(http, served, token)) {
+                    answering.set(sideCar);
+                    announce(http, token);
+                    var code = awaitReason(served, process, onSignal);
+                    connected.close(); // meanwhile it answers that it leads no more
+                    return code;
+                }
             }
-        }
-    }
-
-    /** Stays until there is a reason to end; then hands over, and answers meanwhile that it leads no more. */
-    private int stay(Elections connected, List<ServedElection> served, Optional<ProcessHandle> process, SideCar sideCar)
-            throws InterruptedException {
-        try (var onSignal = HandOverOnSignal.by(() -> {
-            connected.close();
-            sideCar.close();
-        })) {
-            var code = awaitReason(served, process, onSignal);
-            connected.close();
-            return code;
         }
     }
 

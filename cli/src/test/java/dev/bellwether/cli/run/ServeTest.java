@@ -221,6 +221,33 @@ class ServeTest {
     }
 
     @Test
+    void aSignalHandsOverThoughNobodyReadsWhatItSays() throws Exception {
+        var one = serve(unread(), "ann");
+        try (var elections = Elections.connect(uri())) {
+            Eventually.eventually(
+                    "it leads",
+                    PATIENCE,
+                    () -> elections.election(election).leader().isPresent());
+
+            signal("TERM", one.process.pid());
+
+            assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+            assertThat(one.process.exitValue()).isEqualTo(143);
+            assertThat(elections.election(election).leader()).isEmpty();
+        }
+    }
+
+    /** Starts it with a standard output that is full, and that nobody reads. */
+    private List<String> unread() {
+        return List.of(
+                "bash",
+                "-c",
+                "mkfifo \"$0\"; exec 3<>\"$0\"; dd if=/dev/zero of=\"$0\" oflag=nonblock bs=4096; exec \"$@\" >&3",
+                folder.resolve("unread").toString());
+    }
+
+    @Test
     void requestsThatAreNeverSentToTheirEndTakeNeitherItsThreadsNorItsSeat() throws Exception {
         var one = serve("ann");
         Eventually.eventually("it leads", PATIENCE, () -> one.get("/isleader") == 200);
