@@ -60,6 +60,9 @@ public final class Main {
     /** Verbs that stand for an election: a message that nobody reads must not hold up a renewal or a hand-over. */
     private static final Set<String> STANDING = Set.of("run", "file", "serve", "reap");
 
+    /** Of these, those that print while they stand: reap on the threads that publish, serve what its address is. */
+    private static final Set<String> PRINTING = Set.of("reap", "serve");
+
     /** How long a process that has ended its work waits for somebody to read a message. */
     private static final Duration UNREAD = Duration.ofSeconds(10);
 
@@ -84,8 +87,7 @@ public final class Main {
         }
         var errors = new QueuedOutput(new FileOutputStream(FileDescriptor.err), "bellwether-errors");
         System.setErr(new PrintStream(errors, true, Charset.defaultCharset())); // for the log
-        var reaps = Arrays.asList(args).contains("reap"); // its events come from the threads that publish
-        var out = reaps
+        var out = Arrays.stream(args).anyMatch(PRINTING::contains)
                 ? new QueuedOutput(new FileOutputStream(FileDescriptor.out), "bellwether-output")
                 : new FileOutputStream(FileDescriptor.out);
         var code = run(surroundings(out, errors), args);

@@ -238,6 +238,29 @@ class ServeTest {
         }
     }
 
+    @Test
+    void itEndsWithTheProcessThatItStandsForThoughNobodyReadsWhatItSays() throws Exception {
+        var process = new ProcessBuilder("sleep", "600").start();
+        started.add(process);
+        var one = serve(unread(), "ann", "--pid", Long.toString(process.pid()));
+        try (var elections = Elections.connect(uri())) {
+            Eventually.eventually(
+                    "it leads",
+                    PATIENCE,
+                    () -> elections.election(election).leader().isPresent());
+
+            process.destroyForcibly();
+
+            Eventually.eventually(
+                    "it hands over",
+                    PATIENCE,
+                    () -> elections.election(election).leader().isEmpty());
+            assertThat(one.process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+            assertThat(one.process.exitValue()).isZero();
+        }
+    }
+
     /** Starts it with a standard output that is full, and that nobody reads. */
     private List<String> unread() {
         return List.of(
