@@ -2,6 +2,7 @@ package dev.bellwether.cli.run;
 
 import com.sun.net.httpserver.HttpExchange;
 import dev.bellwether.Candidacy;
+import dev.bellwether.Phase;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.page.LocalHttp;
 import java.io.IOException;
@@ -148,10 +149,20 @@ final class SideCar implements AutoCloseable {
             return;
         }
         var one = named(exchange);
-        if (one.isPresent()) {
-            order.accept(one.get().candidacy());
-            exchange.sendResponseHeaders(204, -1);
+        if (one.isEmpty()) {
+            return;
         }
+        var candidacy = one.get().candidacy();
+        if (candidacy.status().phase() == Phase.CLOSED) { // it would do nothing
+            LocalHttp.say(
+                    exchange,
+                    409,
+                    "The candidacy in \"" + candidacy.election()
+                            + "\" has ended here: to stand again, start this process again.");
+            return;
+        }
+        order.accept(candidacy);
+        exchange.sendResponseHeaders(204, -1);
     }
 
     /**

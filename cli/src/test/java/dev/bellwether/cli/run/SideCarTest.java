@@ -189,6 +189,23 @@ class SideCarTest {
     }
 
     @Test
+    void anOrderToOneThatHasEndedIsRefused() throws Exception {
+        var ann = sideCar("ann", "billing");
+        Eventually.eventually("it leads", PATIENCE, () -> ann.get("/isleader").statusCode() == 200);
+        open(Elections.connect(uri)).election("billing").end();
+        Eventually.eventually(
+                "it has ended",
+                PATIENCE,
+                () -> ann.json("/elections/billing").get("phase").asText().equals("closed"));
+
+        for (var path : List.of("/stand-down", "/stand-aside", "/stand-again")) {
+            assertThat(ann.send("POST", path, TOKEN).statusCode()).as(path).isEqualTo(409);
+            assertThat(ann.send("POST", path, TOKEN).body())
+                    .contains("\"billing\" has ended here", "start this process again");
+        }
+    }
+
+    @Test
     void handOverWaitsForWhatWasPromised() throws Exception {
         var ann = sideCar("ann", "billing");
         Eventually.eventually("it leads", PATIENCE, () -> ann.get("/isleader").statusCode() == 200);
