@@ -593,6 +593,9 @@ class VerbsTest {
         assertWrong("an unknown scheme", "no backend for the scheme", "ls", "--on", "gopher://x");
         assertWrong("a blank name", "blank", "show", " ");
         assertWrong("a bad duration", "250ms", "watch", "--for", "soon");
+        assertWrong("a time beyond all sense", "at most 30000d", "run", "--grace", "40000d", "e", "--", "true");
+        assertWrong("a time beyond all sense", "at most 30000d", "hand-over", "e", "--within", "200000d", "--yes");
+        assertWrong("a time beyond all sense", "at most 30000d", "watch", "--for", "pt9999999h");
         assertWrong("both ways to name a backend", "give one of them", "ls", "--on", uri, "--on-file", "x");
         assertWrong(
                 "a file that is not there",
