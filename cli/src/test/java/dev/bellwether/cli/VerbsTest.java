@@ -617,6 +617,8 @@ class VerbsTest {
         assertWrong("one signal of two", "belong together", "run", "--won", "USR1", "e", "--", "true");
         assertWrong(
                 "a signal that kills", "is not a signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
+        assertWrong("a port that is none", "70000 is no port", "demo", "--on", "sqlite", "--port", "70000");
+        assertWrong("a lease for nobody", "at least 10 ms", "demo", "--on", "sqlite", "--lease", "1ms", "--for", "1s");
         assertWrong("no command", "COMMAND", "run", "e");
         assertWrong("an option of the command before it", "after --", "run", "e", "-l", "ls");
         assertWrong("a driver that is not here", "jdbc:mariadb:", "ls", "--on", "jdbc:mysql://db/app");

@@ -41,17 +41,23 @@ final class DemoCleanup implements AutoCloseable {
     }
 
     static DemoCleanup in(Path folder, Optional<KeyPresses> keys) throws IOException {
-        var sweeper = new ProcessBuilder(
-                        "sh",
-                        "-c",
-                        SWEEP,
-                        "sweep",
-                        folder.toString(),
-                        keys.map(KeyPresses::before).orElse(""))
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        return new DemoCleanup(folder, keys, sweeper);
+        try {
+            var sweeper = new ProcessBuilder(
+                            "sh",
+                            "-c",
+                            SWEEP,
+                            "sweep",
+                            folder.toString(),
+                            keys.map(KeyPresses::before).orElse(""))
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return new DemoCleanup(folder, keys, sweeper);
+        } catch (IOException | RuntimeException | Error e) { // no process is left, for example
+            keys.ifPresent(DemoCleanup::close);
+            Files.delete(folder);
+            throw e;
+        }
     }
 
     Path folder() {

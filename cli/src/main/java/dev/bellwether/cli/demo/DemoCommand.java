@@ -1,5 +1,6 @@
 package dev.bellwether.cli.demo;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
@@ -12,6 +13,7 @@ import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Text;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.Feed;
+import dev.bellwether.cli.page.ListenOptions;
 import dev.bellwether.cli.page.LocalHttp;
 import dev.bellwether.cli.page.PageServer;
 import dev.bellwether.spi.ConnectUri;
@@ -99,6 +101,8 @@ public final class DemoCommand implements Callable<Integer> {
         if (json && !tour) {
             throw new UsageException("--json is for --tour");
         }
+        ListenOptions.requirePort(port);
+        var unused = BackendOptions.settings(() -> CandidacyConfig.ofLease(lease)); // or no candidate would stand
         var given = on.equals("kafka") || on.equals("sqlite") ? Optional.<ConnectUri>empty() : Optional.of(uri());
         var election = given.isPresent()
                 ? "demo-" + Integer.toHexString(ThreadLocalRandom.current().nextInt(0x10000, 0x1000000))
@@ -106,8 +110,9 @@ public final class DemoCommand implements Callable<Integer> {
         if (given.isPresent()) {
             requireAnswer(given.get());
         }
+        var folder = Files.createTempDirectory("bellwether-demo-"); // before the terminal is set: it may fail
         var keys = tour ? Optional.<KeyPresses>empty() : KeyPresses.each(around);
-        try (var props = DemoCleanup.in(Files.createTempDirectory("bellwether-demo-"), keys)) {
+        try (var props = DemoCleanup.in(folder, keys)) {
             say(
                     DemoCluster.Tone.FAINT,
                     given.isPresent()

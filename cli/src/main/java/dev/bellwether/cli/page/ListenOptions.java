@@ -26,12 +26,17 @@ public final class ListenOptions {
             description = "A name by which the page is called, beside localhost and addresses. May be given again.")
     private List<String> hosts = List.of();
 
-    /** Returns where to listen, on this port. */
-    public LocalHttp.Place place(int port) {
+    /** Refuses what is no port. */
+    public static void requirePort(int port) {
         if (port < 0 || port > LAST_PORT) {
             throw new UsageException(
                     "--port: " + port + " is no port: a number from 1 to " + LAST_PORT + ", or 0 for a free one");
         }
+    }
+
+    /** Returns where to listen, on this port. */
+    public LocalHttp.Place place(int port) {
+        requirePort(port);
         try {
             var address = listen.isPresent() ? InetAddress.getByName(listen.get()) : InetAddress.getLoopbackAddress();
             return new LocalHttp.Place(new InetSocketAddress(address, port), hosts);

@@ -138,6 +138,17 @@ class DemoTest {
         assertThat(told()).containsPattern("(?<!-)icanon").containsPattern("(?<!-)echo ");
     }
 
+    @Test
+    void terminalIsAsItWasThoughTheDemoCannotBegin() throws Exception {
+        var demo = startInTerminal(folder.resolve("missing"));
+
+        assertThat(demo.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(told())
+                .contains("bellwether:", "missing")
+                .containsPattern("(?<!-)icanon")
+                .containsPattern("(?<!-)echo ");
+    }
+
     private void requireNoOverlap() {
         assertThat(told())
                 .as(Never.mark("two led at once"))
@@ -148,11 +159,15 @@ class DemoTest {
         return process.info().command().orElse("").endsWith("/java");
     }
 
-    /** Says in the end how the terminal is set. */
     private Process startInTerminal() throws IOException {
+        return startInTerminal(temporary());
+    }
+
+    /** Says in the end how the terminal is set. */
+    private Process startInTerminal(Path temporary) throws IOException {
         var line = Commands.java();
         line.add(1, "-Dbellwether.terminals=012");
-        line.add(1, "-Djava.io.tmpdir=" + temporary());
+        line.add(1, "-Djava.io.tmpdir=" + temporary);
         line.addAll(List.of("demo", "--on", "sqlite", "--lease", "1s"));
         var quoted = line.stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
         var builder = new ProcessBuilder("script", "-qec", quoted + "; sleep 2; stty -a", "/dev/null")
