@@ -169,6 +169,7 @@ final class ReaperFile {
     private static Yaml yaml() {
         var loading = new LoaderOptions();
         loading.setMaxAliasesForCollections(MOST_ALIASES); // a few make nothing large; many would
+        loading.setAllowDuplicateKeys(false); // the last one would count, and the others be forgotten
         var dumping = new DumperOptions();
         return new Yaml(new SafeConstructor(loading), new Representer(dumping), dumping, loading, new PlainTruths());
     }

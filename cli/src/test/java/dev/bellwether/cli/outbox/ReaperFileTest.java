@@ -89,6 +89,22 @@ class ReaperFileTest {
                 .contains("partitioning=CRC32");
     }
 
+    /** The later one would count alone, and the records would go to localhost. */
+    @Test
+    void aSectionThatIsThereTwiceIsRefused() throws IOException {
+        var text = """
+                harvest:
+                  baseKafkaConfig:
+                    bootstrap.servers: b1:9092
+                  baseKafkaConfig:
+                    security.protocol: sasl_ssl
+                """;
+        assertThatThrownBy(() -> file(text))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("line 4")
+                .hasMessageContaining("duplicate key baseKafkaConfig");
+    }
+
     @Test
     void keysStayInThePartitionsOfTheOriginalUnlessTheFileSaysOtherwise() throws IOException {
         assertThat(partitioner("")).contains("partitioning=CRC32");
