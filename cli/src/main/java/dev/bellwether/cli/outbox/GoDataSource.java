@@ -47,11 +47,13 @@ final class GoDataSource {
                 pairs.put(matcher.group(1), value);
             }
         }
-        var host = pairs.getOrDefault("host", "localhost") + ":" + pairs.getOrDefault("port", "5432");
+        var host = pairs.getOrDefault("host", "localhost");
+        var port = pairs.getOrDefault("port", "5432");
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
         pairs.keySet().removeAll(List.of("host", "port", "dbname"));
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + host + "/" + encoded(database) + query(pairs);
+        return "jdbc:postgresql://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':' + port + '/'
+                + encoded(database) + query(pairs);
     }
 
     /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */
@@ -81,11 +83,11 @@ final class GoDataSource {
     }
 
     private static String fromUrl(String rest) {
-        var at = rest.lastIndexOf('@');
+        var end = (rest + '?').indexOf('?', Math.max(0, rest.indexOf('/')));
+        var at = rest.lastIndexOf('@', end); // a query may hold one, too
         var login = at < 0 ? "" : rest.substring(0, at);
-        var place = rest.substring(at + 1).split("\\?", 2);
         var given = new LinkedHashMap<String, String>();
-        for (var pair : (place.length > 1 ? place[1] : "").split("&", -1)) {
+        for (var pair : rest.substring(Math.min(rest.length(), end + 1)).split("&", -1)) {
             var equals = pair.indexOf('=');
             if (equals > 0) {
                 given.put(pair.substring(0, equals), pair.substring(equals + 1));
@@ -98,7 +100,7 @@ final class GoDataSource {
                 given.put("password", login.substring(colon + 1));
             }
         }
-        return "jdbc:postgresql://" + place[0] + query(given);
+        return "jdbc:postgresql://" + rest.substring(at + 1, end) + query(given);
     }
 
     private static String decoded(String text) {

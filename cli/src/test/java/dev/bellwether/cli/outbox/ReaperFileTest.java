@@ -223,6 +223,21 @@ class ReaperFileTest {
                 .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=require&user=me&password=pw");
     }
 
+    /** As in Go, where a query may hold an at sign. */
+    @Test
+    void anAtSignInAQueryMovesNoHost() {
+        assertThat(GoDataSource.jdbc("postgres://db/shop?user=me&password=p@w"))
+                .isEqualTo("jdbc:postgresql://db/shop?user=me&password=p@w");
+        assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?application_name=billing@site-2"))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?ApplicationName=billing@site-2&user=me&password=pw");
+    }
+
+    @Test
+    void anAddressOfIpv6IsInBrackets() {
+        assertThat(GoDataSource.jdbc("host=::1 port=5433 user=me dbname=shop"))
+                .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me");
+    }
+
     /** PostgreSQL's driver for Java drops what it does not know: the relay would serve the table of another schema. */
     @Test
     void whatGoSetsInEachSessionIsSetHereToo() {
