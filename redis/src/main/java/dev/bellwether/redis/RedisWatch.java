@@ -139,7 +139,7 @@ final class RedisWatch implements AutoCloseable {
 
     /** That the password is another by now is told, and not tried at each look. */
     private synchronized void notMade(CompletableFuture<?> which, Throwable error) {
-        if (closed || !which.equals(made)) {
+        if (closed || which != made) {
             return;
         }
         for (var cause : Causes.of(error)) {
