@@ -144,12 +144,11 @@ class RequestLimiterTest {
                                 1,
                                 CompletableFuture::new,
                                 () -> new UnavailableException("too late"))
-                        .handle((said, error) -> one.pass(
+                        .exceptionallyCompose(error -> one.pass(
                                 Urgency.KEEP,
                                 3,
                                 () -> CompletableFuture.completedFuture("yes"),
-                                () -> new UnavailableException("too late")))
-                        .thenCompose(again -> again))
+                                () -> new UnavailableException("too late"))))
                 .toList();
         now.set(2);
         first.complete("yes");

@@ -157,6 +157,7 @@ class SessionsTest {
 
     /** Who only watches asks nothing, and so nobody noticed. */
     @Test
+    @SuppressWarnings("try") // nobody asks the watch for anything
     void anInterruptOfTheEventThreadOfOneThatOnlyWatchesKeepsNothingFromIt() {
         var name = "deaf-" + UUID.randomUUID();
         var servers = SharedServer.get();
@@ -176,7 +177,7 @@ class SessionsTest {
                 var watch = watching.election(name).watch(seen::set)) {
             Eventually.eventually("it sees who leads", PATIENCE, () -> seen.get().isPresent());
             endEventThread(name);
-            leader.close();
+            leader.resign();
             Eventually.eventually(
                     "it sees that nobody leads", PATIENCE, () -> seen.get().isEmpty());
         }
