@@ -2,7 +2,9 @@ package dev.bellwether.kafka;
 
 import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.DelayThread;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -18,7 +20,8 @@ import org.slf4j.LoggerFactory;
  * Asks the brokers about topics and groups, for all of a connection. A client of Kafka reads its certificates once,
  * when it is made: so one that is refused for them has a new one take its place, at most once a second. So has one that
  * answers nothing: its thread ends by any error, and from then on each question is late at once. Where no broker
- * answers, another one is no better, so each gets twice the time of the one before.
+ * answers, another one is no better, so each gets twice the time of the one before. One whose {@link NetworkThread}
+ * somebody has interrupted is asked something.
  *
  * <p>Thread-safe.
  */
@@ -31,6 +34,8 @@ final class AdminConnection {
     /** The same, where other clients did not help. */
     private static final long LONGEST_SILENCE_NANOS = TimeUnit.MINUTES.toNanos(2);
 
+    private static final Executor LATER = DelayThread.after(Duration.ofSeconds(5));
+
     private final Supplier<Admin> connector;
     private final Clock clock;
     private volatile Admin admin;
@@ -39,7 +44,8 @@ final class AdminConnection {
     private @Nullable Long lateSinceNanos;
 
     private long silenceNanos = SILENCE_NANOS;
-    private boolean closed;
+    private volatile boolean closed;
+    private volatile @Nullable Thread thread; // that of the present client, as soon as it has answered
 
     AdminConnection(Supplier<Admin> connector) {
         this(connector, Clock.system());
@@ -50,6 +56,18 @@ final class AdminConnection {
         this.clock = clock;
         replacedNanos = clock.nanos() - PAUSE_NANOS;
         admin = connector.get();
+        LATER.execute(this::look);
+    }
+
+    /** Nobody else may ask anything for hours. */
+    private void look() {
+        var answering = thread;
+        if (!closed) {
+            LATER.execute(this::look); // first: whatever is thrown below, it comes
+            if (answering != null && answering.isInterrupted()) {
+                var unused = ask(client -> client.describeCluster().clusterId());
+            }
+        }
     }
 
     /**
@@ -62,6 +80,8 @@ final class AdminConnection {
         var asked = admin;
         var answer = question.apply(asked);
         answer.whenComplete((value, error) -> {
+            var own = NetworkThread.calm();
+            thread = own == null ? thread : own;
             var isSilent = isSilent(asked, error);
             if ((isSilent || has(AuthenticationException.class, error)) && isReplaced(asked, isSilent)) {
                 asked.close(Duration.ZERO); // without the lock: its thread may wait for that in here

@@ -9,11 +9,14 @@ import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Stage;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -63,6 +66,30 @@ class InterruptedThreadsTest {
             Eventually.eventually("the seat was lost", PATIENCE, () -> !first.isValid());
             assertThat(candidate.awaitLeads().token()).isGreaterThan(first.token());
         }
+    }
+
+    /** What it waits in returns at once from then on: it kept a processor busy until the process ended. */
+    @ParameterizedTest
+    @ValueSource(strings = {"kafka-producer-network-thread", "kafka-admin-client-thread"})
+    void aThreadOfAClientThatNobodyNeedsNowRestsAgain(String kind) {
+        var uri = SharedBroker.uri();
+        var others = threads(kind);
+        try (var elections = Elections.connect(uri)) {
+            assertThat(elections.list()).isNotNull();
+            var ours = new ArrayList<>(threads(kind));
+            ours.removeAll(others);
+            assertThat(ours).hasSize(1);
+            ours.get(0).interrupt();
+            Eventually.eventually(
+                    "it is interrupted no more", PATIENCE, () -> !ours.get(0).isInterrupted());
+            assertThat(ours.get(0).isAlive()).isTrue();
+        }
+    }
+
+    private static Set<Thread> threads(String kind) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith(kind))
+                .collect(Collectors.toSet());
     }
 
     @Test

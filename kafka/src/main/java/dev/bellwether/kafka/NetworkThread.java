@@ -1,0 +1,36 @@
+package dev.bellwether.kafka;
+
+import org.apache.kafka.common.ClusterResource;
+import org.apache.kafka.common.ClusterResourceListener;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.utils.KafkaThread;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The thread on which a client of Kafka's speaks to the brokers. Nobody ends it by an interrupt, and nothing in the
+ * client forgets one: from then on what it waits in returns at once, and it keeps a processor busy. So we forget it,
+ * whenever that thread comes by.
+ *
+ * <p>Thread-safe.
+ */
+final class NetworkThread {
+    private NetworkThread() {}
+
+    /** Forgets on such a thread that it was interrupted, and returns it; null on any other. */
+    static @Nullable Thread calm() {
+        var present = Thread.currentThread();
+        if (present instanceof KafkaThread) {
+            var unused = Thread.interrupted();
+            return present;
+        }
+        return null;
+    }
+
+    /** Serializes nothing, and comes by each time that its producer has learnt of the cluster, also of an idle one. */
+    static final class Serializer extends ByteArraySerializer implements ClusterResourceListener {
+        @Override
+        public void onUpdate(ClusterResource cluster) {
+            calm();
+        }
+    }
+}
