@@ -293,14 +293,17 @@ final class RosterTopic {
 
     /**
      * Returns whether a topic has no settings of its own: then a broker has made it, and nobody chose how many
-     * partitions it has.
+     * partitions it has. Anybody who may not ask takes it as it is.
      */
     static CompletionStage<Boolean> bare(AdminConnection admin, String name) {
         return admin.ask(client ->
                         client.describeConfigs(List.of(resource(name))).all())
                 .toCompletionStage()
                 .thenApply(found -> Objects.requireNonNull(found.get(resource(name))).entries().stream()
-                        .noneMatch(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG));
+                        .noneMatch(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG))
+                .exceptionallyCompose(error -> cause(error) instanceof AuthorizationException
+                        ? CompletableFuture.completedStage(false)
+                        : CompletableFuture.failedStage(error));
     }
 
     private static boolean isBare(AdminConnection admin, String name, Duration patience)

@@ -7,6 +7,7 @@ import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.RosterStanding;
+import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,11 +15,24 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.DescribeConfigsResult;
+import org.apache.kafka.clients.admin.DescribeTopicsResult;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.internals.KafkaFutureImpl;
 import org.apache.kafka.common.record.TimestampType;
 import org.junit.jupiter.api.Test;
 
@@ -27,18 +41,42 @@ class KafkaMembershipTest implements GroupObserver {
     private static final String TOPIC = "bellwether.roster.shop";
     private static final Settings SETTINGS = Settings.of(Map.of("bootstrap.servers", "localhost:1"));
 
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Uuid ANOTHER = Uuid.randomUuid();
+    private static final ConfigResource RESOURCE = new ConfigResource(ConfigResource.Type.TOPIC, TOPIC);
+
     private final List<String> read = new ArrayList<>();
+    private final List<ElectionException> failures = new CopyOnWriteArrayList<>();
+    private KafkaFuture<Config> settings = refused();
 
     private KafkaMembership member(RosterMode mode) {
         var config = RosterConfig.builder().roles(20).partitions(8).mode(mode).build();
         var admin = new AdminConnection(() -> (Admin) Proxy.newProxyInstance(
-                Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
-                    throw new UnsupportedOperationException(method.getName());
+                Admin.class.getClassLoader(),
+                new Class<?>[] {Admin.class},
+                (self, method, arguments) -> switch (method.getName()) {
+                    case "describeTopics" -> new DescribeTopicsResult(null, Map.of(TOPIC, described())) {};
+                    case "describeConfigs" -> new DescribeConfigsResult(Map.of(RESOURCE, settings)) {};
+                    default -> throw new UnsupportedOperationException(method.getName());
                 }));
         var writer =
                 new Writer(MockProducer::new, new TopicPartition("bellwether", 0), Duration.ofSeconds(3), error -> {});
         var rosters = new KafkaRosters(SETTINGS, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, "bellwether-test");
         return new KafkaMembership(new RosterStanding("shop", "me", "me-1", config), this, rosters);
+    }
+
+    /** Another topic by now, with one partition. */
+    private static KafkaFuture<TopicDescription> described() {
+        var broker = new Node(1, "localhost", 1);
+        var partition = new TopicPartitionInfo(0, broker, List.of(broker), List.of(broker));
+        return KafkaFuture.completedFuture(
+                new TopicDescription(TOPIC, false, List.of(partition), Set.of(), ANOTHER));
+    }
+
+    private static <T> KafkaFuture<T> refused() {
+        var refused = new KafkaFutureImpl<T>();
+        refused.completeExceptionally(new TopicAuthorizationException("planted"));
+        return refused;
     }
 
     private static ConsumerRecord<byte[], byte[]> record(int partition, long offset, TimestampType type) {
@@ -70,6 +108,21 @@ class KafkaMembershipTest implements GroupObserver {
         assertThat(read).containsExactly("2@4");
     }
 
+    /** That right is not required. The roles of the partitions that are missing had no leader, and nobody was told. */
+    @Test
+    void whoMayNotAskForSettingsFailsOnATopicWithFewerPartitionsAsOneWhoMay() {
+        var member = member(RosterMode.OVERLAPPING);
+        member.start();
+        try {
+            Eventually.eventually("it has failed", PATIENCE, () -> !failures.isEmpty());
+            assertThat(failures.get(0))
+                    .hasMessageContaining("has 1 partitions")
+                    .hasMessageContaining("asked for 8");
+        } finally {
+            member.close();
+        }
+    }
+
     // ---------------------------------------------------------------- observer
 
     @Override
@@ -96,7 +149,9 @@ class KafkaMembershipTest implements GroupObserver {
     public void beganAgain(long offset) {}
 
     @Override
-    public void failed(ElectionException error) {}
+    public void failed(ElectionException error) {
+        failures.add(error);
+    }
 
     @Override
     public void left() {}
