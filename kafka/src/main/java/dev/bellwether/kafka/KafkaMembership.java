@@ -467,7 +467,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             rosters.bare(standing)
                     .thenAccept(bare -> post(() -> {
                         lacking = bare && rosters.settings().createTopic();
-                        if (bare && !leaving && !over) {
+                        if (!bare) {
+                            rosters.isWhole(standing);
+                        } else if (!leaving && !over) {
                             rosters.repair(standing);
                         }
                     }));

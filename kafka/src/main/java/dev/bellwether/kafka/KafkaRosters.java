@@ -51,6 +51,8 @@ final class KafkaRosters implements RosterCarrier {
     private final String id;
     private final Set<KafkaMembership> members = ConcurrentHashMap.newKeySet();
     private final RosterTopic.Absence absence = new RosterTopic.Absence();
+    private final RosterTopic.Absence lack = new RosterTopic.Absence();
+    private final RosterTopic.Absence failure = new RosterTopic.Absence(); // to add what is lacking
 
     KafkaRosters(Settings settings, AdminConnection admin, BrokerLimits limits, Writer writer, String id) {
         this.settings = settings;
@@ -164,12 +166,19 @@ final class KafkaRosters implements RosterCarrier {
 
     /** The topic is gone: creates it again, unless that is not for us. */
     void createAgain(RosterStanding standing) {
+        isWhole(standing); // what it lacked lies behind us
         RosterTopic.createAgain(settings, admin, topic(standing), standing.config(), absence);
     }
 
     /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */
     void repair(RosterStanding standing) {
-        RosterTopic.repair(settings, admin, topic(standing), standing.config());
+        RosterTopic.repair(settings, admin, topic(standing), standing.config(), lack, failure);
+    }
+
+    /** The topic has what we have given it, or what somebody else has. */
+    void isWhole(RosterStanding standing) {
+        lack.isOver(topic(standing));
+        failure.isOver(topic(standing));
     }
 
     /** Returns whether nobody chose how many partitions the topic has. Completes only if the brokers answer. */

@@ -169,7 +169,7 @@ final class RosterTopic {
         return looked;
     }
 
-    /** Of which topics was told that they are gone and cannot be created again. Thread-safe. */
+    /** Of which topics was told that they are gone, or lack something, and that we cannot change that. Thread-safe. */
     static final class Absence {
         private final Set<String> told = ConcurrentHashMap.newKeySet();
 
@@ -177,7 +177,7 @@ final class RosterTopic {
             return told.add(topic);
         }
 
-        /** The topic is there. */
+        /** It is as it should be. */
         void isOver(String topic) {
             told.remove(topic);
         }
@@ -237,18 +237,24 @@ final class RosterTopic {
      */
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
-    static void repair(Settings settings, AdminConnection admin, String name, RosterConfig config) {
+    static void repair(
+            Settings settings, AdminConnection admin, String name, RosterConfig config, Absence lack, Absence failure) {
+        var isNew = lack.isNew(name);
         if (!settings.createTopic()) {
-            log.error(
-                    "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"
-                            + " have no leader until you give it {} partitions and {}",
-                    name,
-                    Settings.CREATE_TOPIC,
-                    config.partitions(),
-                    CONFIG);
+            if (isNew) {
+                log.error(
+                        "a broker has created topic {} by itself, because it was deleted, and {} is false. Roles may"
+                                + " have no leader until you give it {} partitions and {}",
+                        name,
+                        Settings.CREATE_TOPIC,
+                        config.partitions(),
+                        CONFIG);
+            }
             return;
         }
-        log.warn("topic {} was deleted, and a broker has created it by itself: adding what it lacks", name);
+        if (isNew) {
+            log.warn("topic {} was deleted, and a broker has created it by itself: adding what it lacks", name);
+        }
         admin.ask(client -> client.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
                         .all())
                 .toCompletionStage()
@@ -261,7 +267,7 @@ final class RosterTopic {
                                         .all())
                         .toCompletionStage())
                 .whenComplete((done, error) -> {
-                    if (error != null) {
+                    if (error != null && failure.isNew(name)) {
                         log.error(
                                 "topic {} could not be given {} partitions and {} ({}). Roles may have no leader"
                                         + " until it has them; trying again",

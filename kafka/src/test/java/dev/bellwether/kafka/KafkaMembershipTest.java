@@ -17,8 +17,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.CreatePartitionsResult;
 import org.apache.kafka.clients.admin.DescribeConfigsResult;
 import org.apache.kafka.clients.admin.DescribeTopicsResult;
 import org.apache.kafka.clients.admin.TopicDescription;
@@ -47,6 +49,7 @@ class KafkaMembershipTest implements GroupObserver {
 
     private final List<String> read = new ArrayList<>();
     private final List<ElectionException> failures = new CopyOnWriteArrayList<>();
+    private final AtomicInteger repairs = new AtomicInteger();
     private KafkaFuture<Config> settings = refused();
 
     private KafkaMembership member(RosterMode mode) {
@@ -57,6 +60,7 @@ class KafkaMembershipTest implements GroupObserver {
                 (self, method, arguments) -> switch (method.getName()) {
                     case "describeTopics" -> new DescribeTopicsResult(null, Map.of(TOPIC, described())) {};
                     case "describeConfigs" -> new DescribeConfigsResult(Map.of(RESOURCE, settings)) {};
+                    case "createPartitions" -> grown();
                     default -> throw new UnsupportedOperationException(method.getName());
                 }));
         var writer =
@@ -71,6 +75,13 @@ class KafkaMembershipTest implements GroupObserver {
         var partition = new TopicPartitionInfo(0, broker, List.of(broker), List.of(broker));
         return KafkaFuture.completedFuture(
                 new TopicDescription(TOPIC, false, List.of(partition), Set.of(), ANOTHER));
+    }
+
+    private CreatePartitionsResult grown() throws ReflectiveOperationException {
+        repairs.incrementAndGet();
+        var made = CreatePartitionsResult.class.getDeclaredConstructors()[0];
+        made.setAccessible(true);
+        return (CreatePartitionsResult) made.newInstance(Map.of(TOPIC, refused()));
     }
 
     private static <T> KafkaFuture<T> refused() {
@@ -121,6 +132,24 @@ class KafkaMembershipTest implements GroupObserver {
         } finally {
             member.close();
         }
+    }
+
+    /** That right is not required either. Each member said it twice a second. */
+    @Test
+    void whoMayNotAddWhatATopicLacksThatABrokerMadeSaysSoOnce() {
+        settings = KafkaFuture.completedFuture(new Config(List.of())); // nobody's
+        var member = member(RosterMode.OVERLAPPING);
+        try (var log = new LogSaid()) {
+            member.start();
+            Eventually.eventually("it is tried again and again", PATIENCE, () -> repairs.get() > 3);
+            assertThat(log.text().lines().filter(line -> line.contains("adding what it lacks")))
+                    .hasSize(1);
+            assertThat(log.text().lines().filter(line -> line.contains("could not be given 8 partitions")))
+                    .hasSize(1);
+        } finally {
+            member.close();
+        }
+        assertThat(failures).isEmpty();
     }
 
     // ---------------------------------------------------------------- observer

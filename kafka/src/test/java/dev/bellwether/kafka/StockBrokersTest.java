@@ -79,12 +79,22 @@ class StockBrokersTest {
         }
     }
 
+    private void repair(String topic) {
+        RosterTopic.repair(
+                settings("bellwether"),
+                new AdminConnection(() -> ADMIN),
+                topic,
+                config(),
+                new RosterTopic.Absence(),
+                new RosterTopic.Absence());
+    }
+
     @Test
     void oneThatABrokerHasMadeByItselfIsWarnedOfIfItsReplicasAreTooFew() throws Exception {
         ADMIN.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
         Eventually.eventually("all brokers know it", PATIENCE, () -> replicas(topic, 1));
         try (var log = new LogSaid()) {
-            RosterTopic.repair(settings("bellwether"), new AdminConnection(() -> ADMIN), topic, config());
+            repair(topic);
             Eventually.eventually(
                     "it is told",
                     PATIENCE,
@@ -100,7 +110,7 @@ class StockBrokersTest {
     void andIsGivenTwoThatConfirmIfItHasThree() throws Exception {
         ADMIN.createTopics(List.of(new NewTopic(topic, 1, (short) 3))).all().get();
         Eventually.eventually("all brokers know it", PATIENCE, () -> replicas(topic, 1));
-        RosterTopic.repair(settings("bellwether"), new AdminConnection(() -> ADMIN), topic, config());
+        repair(topic);
         Eventually.eventually(
                 "it has the partitions, and the setting",
                 PATIENCE,
