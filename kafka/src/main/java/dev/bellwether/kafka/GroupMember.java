@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class GroupMember implements Group, SeatAssignor.Participant, ConsumerRebalanceListener {
 
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
+    private static final int MOST_WAKEUPS = 3;
 
     private final Standing standing;
     private final TopicPartition partition;
@@ -118,15 +119,22 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
             return Commit.REFUSED;
         }
         var timeout = standing.config().renewInterval().dividedBy(2);
-        try {
-            committing.commitSync(Map.of(partition, new OffsetAndMetadata(journal.nextOffset(), "")), timeout);
-            return Commit.ACCEPTED;
-        } catch (RebalanceInProgressException e) {
-            return Commit.REBALANCING;
-        } catch (CommitFailedException e) {
-            return Commit.REFUSED; // the next poll will tell
-        } catch (RetriableException | WakeupException e) {
-            return Commit.UNANSWERED;
+        for (var attempt = 1; ; attempt++) {
+            try {
+                committing.commitSync(Map.of(partition, new OffsetAndMetadata(journal.nextOffset(), "")), timeout);
+                return Commit.ACCEPTED;
+            } catch (WakeupException e) {
+                // it was meant for a poll, and came too late for that; nothing is known of the commit
+                if (attempt == MOST_WAKEUPS) {
+                    return Commit.UNANSWERED;
+                }
+            } catch (RebalanceInProgressException e) {
+                return Commit.REBALANCING;
+            } catch (CommitFailedException e) {
+                return Commit.REFUSED; // the next poll will tell
+            } catch (RetriableException e) {
+                return Commit.UNANSWERED;
+            }
         }
     }
 

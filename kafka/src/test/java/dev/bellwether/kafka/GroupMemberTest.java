@@ -9,13 +9,16 @@ import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -27,6 +30,7 @@ class GroupMemberTest implements Group.Owner, JournalClient {
     private final List<String> told = new ArrayList<>();
     private final List<MockConsumer<byte[], byte[]>> made = new ArrayList<>();
     private final List<Duration> polls = new ArrayList<>();
+    private int lateWakeUps;
     private final GroupMember member = new GroupMember(
             new Standing("billing", "me", "me-1", CandidacyConfig.ofLease(Duration.ofSeconds(10))),
             new TopicPartition(TOPIC, 0),
@@ -37,6 +41,15 @@ class GroupMemberTest implements Group.Owner, JournalClient {
                     public synchronized ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
                         polls.add(timeout);
                         return super.poll(timeout);
+                    }
+
+                    @Override
+                    public synchronized void commitSync(
+                            Map<TopicPartition, OffsetAndMetadata> offsets, Duration timeout) {
+                        if (lateWakeUps-- > 0) {
+                            throw new WakeupException();
+                        }
+                        super.commitSync(offsets, timeout);
                     }
                 });
                 return made.get(made.size() - 1);
@@ -127,6 +140,16 @@ class GroupMemberTest implements Group.Owner, JournalClient {
         assertThat(member.commit()).isEqualTo(Group.Commit.REFUSED);
         assign(0);
         assertThat(member.commit()).isEqualTo(Group.Commit.ACCEPTED);
+    }
+
+    /** It was meant for a poll that was over by then: the claim came a retry interval later. */
+    @Test
+    void wordThatIsLeftTooLateForAPollCostsNoCommit() {
+        assign(0);
+        lateWakeUps = 2;
+        assertThat(member.commit()).isEqualTo(Group.Commit.ACCEPTED);
+        lateWakeUps = 100;
+        assertThat(member.commit()).isEqualTo(Group.Commit.UNANSWERED);
     }
 
     @Test
