@@ -32,6 +32,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,20 +89,10 @@ final class KafkaRosters implements RosterCarrier {
         var prefix = RosterTopic.name(settings, "");
         var findings = new ArrayList<Finding>();
         try {
-            for (var topic : new TreeSet<>(
-                    await(admin.ask(client -> client.listTopics().names()).toCompletionStage()))) {
+            for (var topic : new TreeSet<>(topics())) {
                 if (topic.startsWith(prefix)) {
-                    var state = await(RosterGroups.read(settings, admin, topic.substring(prefix.length())));
-                    state.ifPresent(found -> found.advice()
-                            .forEach(advice -> findings.add(Finding.warning(
-                                    "rosters", advice, "see what docs/rosters.md says on groups and sizes"))));
-                    findings.addAll(RosterTopic.findings(admin, topic, PATIENCE));
+                    look(topic.substring(prefix.length()), topic, findings);
                 }
-            }
-        } catch (ExecutionException e) {
-            var cause = Objects.requireNonNullElse(e.getCause(), e);
-            if (!(cause instanceof AuthorizationException)) { // what we may not see, others may
-                throw KafkaErrors.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
             }
         } catch (TimeoutException e) {
             throw new UnavailableException("no answer from the Kafka brokers within " + Durations.show(PATIENCE), e);
@@ -110,6 +101,35 @@ final class KafkaRosters implements RosterCarrier {
             throw new UnavailableException("interrupted while looking at rosters", e);
         }
         return findings;
+    }
+
+    private Set<String> topics() throws TimeoutException, InterruptedException {
+        try {
+            return await(admin.ask(client -> client.listTopics().names()).toCompletionStage());
+        } catch (ExecutionException e) {
+            passOver(e);
+            return Set.of();
+        }
+    }
+
+    private void look(String roster, String topic, List<Finding> findings)
+            throws TimeoutException, InterruptedException {
+        try {
+            await(RosterGroups.read(settings, admin, roster)).ifPresent(found -> found.advice()
+                    .forEach(advice -> findings.add(Finding.warning(
+                            "rosters", advice, "see what docs/rosters.md says on groups and sizes"))));
+            findings.addAll(RosterTopic.findings(admin, topic, PATIENCE));
+        } catch (ExecutionException e) {
+            passOver(e);
+        }
+    }
+
+    /** What we may not see, others may; and a topic that is listed may be gone, or not known to each broker yet. */
+    private void passOver(ExecutionException e) {
+        var cause = Objects.requireNonNullElse(e.getCause(), e);
+        if (!(cause instanceof AuthorizationException || cause instanceof UnknownTopicOrPartitionException)) {
+            throw KafkaErrors.translated(cause, settings, "the Kafka cluster at " + settings.bootstrap());
+        }
     }
 
     private static <T> T await(CompletionStage<T> stage)

@@ -5,18 +5,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
+import dev.bellwether.testkit.Eventually;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTopicsResult;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Each finding, on topics that are set so. */
 @Timeout(240)
 class KafkaDoctorTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     @Test
     void oneBrokerIsFineButAlone() {
         var findings = find(SharedBroker.get().bootstrap(), "checkup");
@@ -96,6 +104,47 @@ class KafkaDoctorTest {
         assertThat(says(findings, Finding.Level.WARNING))
                 .anyMatch(says -> says.contains("retention.bytes=1000000"))
                 .anyMatch(says -> says.contains("timestamps of its writers"));
+    }
+
+    /** Brokers list a topic that is gone for a while, and one that others do not know yet. */
+    @Test
+    void aRosterWhoseTopicIsGoneWhenItWasListedHidesNoOther() throws Exception {
+        var bootstrap = SharedCluster.get().bootstrap();
+        var settings = Settings.of(Map.of("bootstrap.servers", bootstrap, "topic", "checkup-rosters"));
+        var gone = RosterTopic.name(settings, "a");
+        make(gone, 3, Map.of());
+        make(RosterTopic.name(settings, "b"), 3, Map.of("message.timestamp.type", "CreateTime"));
+        try (var admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+            var deletes = (Admin) Proxy.newProxyInstance(
+                    Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
+                        var answer = method.invoke(admin, arguments);
+                        if (answer instanceof ListTopicsResult listed) {
+                            assertThat(listed.names().get()).contains(gone);
+                            admin.deleteTopics(List.of(gone)).all().get();
+                            Eventually.eventually("it is gone", PATIENCE, () -> isGone(admin, gone));
+                        }
+                        return answer;
+                    });
+            var writer = new Writer(
+                    MockProducer::new, new TopicPartition("none", 0), Duration.ofSeconds(3), error -> {});
+            var rosters = new KafkaRosters(
+                    settings, new AdminConnection(() -> deletes), new BrokerLimits(0, Long.MAX_VALUE), writer, "test");
+            assertThat(says(rosters.findings(), Finding.Level.WARNING))
+                    .singleElement()
+                    .asString()
+                    .contains("checkup-rosters.roster.b\" has the timestamps of its writers");
+        }
+    }
+
+    private static boolean isGone(Admin admin, String topic) {
+        try {
+            admin.describeTopics(List.of(topic)).allTopicNames().get();
+            return false;
+        } catch (ExecutionException e) {
+            return true;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void make(String topic, int replicas, Map<String, String> settings) throws Exception {
