@@ -16,6 +16,7 @@ import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.GroupAuthorizationException;
 import org.apache.kafka.common.errors.GroupMaxSizeReachedException;
 import org.apache.kafka.common.errors.InconsistentGroupProtocolException;
+import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.InvalidGroupIdException;
 import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -88,7 +89,8 @@ final class KafkaErrors {
                 || error instanceof RetriableException
                 || error instanceof InvalidRecordException
                 || error instanceof InvalidTopicException
-                || error instanceof TopicAuthorizationException;
+                || error instanceof TopicAuthorizationException
+                || error instanceof InterruptException; // of the thread that writes
     }
 
     /** Returns whether the record itself is wrong, so that this says nothing of the brokers. */

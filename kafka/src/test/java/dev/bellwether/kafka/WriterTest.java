@@ -19,6 +19,7 @@ import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
@@ -106,6 +107,19 @@ class WriterTest {
         assertThat(told).containsExactly(error, null);
         assertThat(made).as("the producers that were made").hasSize(1);
         assertThat(missed).hasValue(1);
+    }
+
+    /** The producer is as it was, and with another one all that others have under way would fail. */
+    @Test
+    void anInterruptOfOneThatWritesHurtsItsOwnElectionOnly() {
+        write("under way");
+        made.get(0).sendException = new InterruptException("planted");
+        write("interrupted");
+        assertThat(Thread.interrupted()).as("still interrupted").isTrue();
+        made.get(0).sendException = null;
+        made.get(0).completeNext();
+        assertThat(told).hasSize(2).last().isNull();
+        assertThat(made).as("the producers that were made").hasSize(1);
     }
 
     @Test
