@@ -59,6 +59,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private long readNanos;
 
     private long askedNanos;
+    private boolean fails; // our client does, and that was told
 
     /**
      * Confined to the loop: what was asked in this turn. Carried over as one, so that "release, claim" never lets go in
@@ -283,6 +284,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             await(CATCHING_UP);
         } else {
             member.poll(machine.untilNextTurn());
+            fails = false;
             if (member.admitted()
                     && loop.clock().nanos() - refusedNanos
                             > standing.config().lease().toNanos()) {
@@ -362,7 +364,15 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             machine.resigned(Cause.FAILED);
             claimant.failed(fatal.get());
         } else {
-            log.warn("the client of {} failed; standing again with a new one", standing, error);
+            if (fails) {
+                log.debug("the client of {} failed again", standing, error);
+            } else {
+                log.warn(
+                        "the client of {} failed; standing again with a new one, until that can go on",
+                        standing,
+                        error);
+            }
+            fails = true;
             machine.lose(Cause.EXPIRED);
         }
         member.discard();

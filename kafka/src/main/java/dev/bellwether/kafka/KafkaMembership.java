@@ -78,6 +78,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private long mutedUntilNanos = System.nanoTime();
     private Uuid doubted = Uuid.ZERO_UUID;
     private boolean lacking;
+    private boolean fails; // our client does, and that was told
     private boolean unstamped; // and that was told
     private boolean writable;
     private boolean readable;
@@ -369,6 +370,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         polling = true;
         try {
             var records = polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO);
+            fails = false;
             if (!records.isEmpty()) {
                 rosters.writesTaken(standing);
             }
@@ -553,7 +555,12 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(told);
             return;
         }
-        log.warn("the client of {} failed; continuing with a new one", standing, error);
+        if (fails) {
+            log.debug("the client of {} failed again", standing, error);
+        } else {
+            log.warn("the client of {} failed; continuing with a new one, until that can go on", standing, error);
+        }
+        fails = true;
         discard(Duration.ZERO);
         await(standing.config().candidacy().retryInterval());
     }

@@ -1,0 +1,116 @@
+package dev.bellwether.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.RosterConfig;
+import dev.bellwether.testkit.Eventually;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.metrics.KafkaMetric;
+import org.apache.kafka.common.metrics.MetricsReporter;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Clients that cannot be made for a while, as while the names of the brokers are not known: that is told once. */
+@Timeout(120)
+class UnmadeClientsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final AtomicInteger TRIES = new AtomicInteger();
+    private static volatile boolean fails;
+
+    private final String name = "unmade-" + UUID.randomUUID();
+
+    /** Keeps clients from being made. */
+    public static final class Keeper implements MetricsReporter {
+        /** Made by the client. */
+        public Keeper() {}
+
+        @Override
+        public void configure(Map<String, ?> properties) {
+            if (fails) {
+                TRIES.incrementAndGet();
+                throw new ConfigException("planted");
+            }
+        }
+
+        @Override
+        public void init(List<KafkaMetric> metrics) {}
+
+        @Override
+        public void metricChange(KafkaMetric metric) {}
+
+        @Override
+        public void metricRemoval(KafkaMetric metric) {}
+
+        @Override
+        public void close() {}
+    }
+
+    @AfterEach
+    void recover() {
+        fails = false;
+    }
+
+    private static Elections connect() {
+        var elections = Elections.connect(SharedBroker.uri() + "?metric.reporters="
+                + Keeper.class.getName().replace("$", "%24"));
+        assertThat(elections.list()).as("what its reader knows").isNotNull();
+        TRIES.set(0);
+        fails = true;
+        return elections;
+    }
+
+    private void isToldOnce() {
+        try (var log = new LogSaid()) {
+            Eventually.eventually("it is tried again and again", PATIENCE, () -> TRIES.get() >= 10);
+            assertThat(log.warnings("the client of", name)).hasSizeLessThanOrEqualTo(1);
+        }
+        fails = false;
+    }
+
+    @Test
+    void aCandidateSaysSoOnceAndLeadsThen() throws InterruptedException {
+        try (var elections = connect();
+                var candidacy = elections.stand(
+                        name,
+                        CandidacyConfig.builder()
+                                .lease(Duration.ofSeconds(6))
+                                .retryInterval(Duration.ofMillis(100))
+                                .build())) {
+            isToldOnce();
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void soDoesAMemberOfARoster() throws InterruptedException {
+        try (var elections = connect()) {
+            fails = false; // the topic is looked at first
+            var member = elections.roster(
+                    name,
+                    RosterConfig.builder()
+                            .roles(4)
+                            .partitions(2)
+                            .lease(Duration.ofSeconds(6))
+                            .build());
+            assertThat(member.await(4, PATIENCE)).isTrue();
+            fails = true;
+            interrupt("bellwether-kafka-roster-" + name); // so that it needs another client
+            isToldOnce();
+            Eventually.eventually("it leads again", PATIENCE, () -> member.roles().size() == 4);
+        }
+    }
+
+    private static void interrupt(String thread) {
+        Thread.getAllStackTraces().keySet().stream()
+                .filter(one -> one.getName().equals(thread))
+                .forEach(Thread::interrupt);
+    }
+}
