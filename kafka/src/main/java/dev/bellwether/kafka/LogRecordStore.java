@@ -748,10 +748,17 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
     @Override
     public void close() {
-        tail.close();
-        tail.awaitEnd(Duration.ofSeconds(5));
-        waiters.cancel();
-        writer.close();
-        admin.close(PATIENCE);
+        var interrupted = Thread.interrupted(); // what is bounded is done anyway
+        try {
+            tail.close();
+            tail.awaitEnd(Duration.ofSeconds(5));
+            waiters.cancel();
+            writer.close();
+        } finally { // somebody may interrupt it now
+            admin.close(PATIENCE);
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 }

@@ -86,6 +86,26 @@ class InterruptedThreadsTest {
         }
     }
 
+    /** Its admin client was left open. */
+    @Test
+    void aLogThatIsClosedByAnInterruptedThreadLeavesNoClient() {
+        var settings = Settings.of(
+                Map.of("bootstrap.servers", SharedBroker.get().bootstrap(), "topic", NAME + "-log", "by", "log"));
+        var others = threads("kafka-");
+        var store = LogRecordStore.open(settings);
+        var ours = threads("kafka-");
+        ours.removeAll(others);
+        assertThat(ours).isNotEmpty();
+        try {
+            Thread.currentThread().interrupt();
+            store.close();
+        } finally {
+            assertThat(Thread.interrupted()).as("still interrupted").isTrue();
+        }
+        Eventually.eventually("its threads have ended", PATIENCE, () -> ours.stream()
+                .noneMatch(Thread::isAlive));
+    }
+
     private static Set<Thread> threads(String kind) {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith(kind))
