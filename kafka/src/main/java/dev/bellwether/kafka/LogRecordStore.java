@@ -106,6 +106,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private long lastNanos = System.nanoTime();
 
     private volatile String session = "";
+    private volatile String announced = ""; // what was told last of a log that begins again
     private volatile @Nullable ElectionException broken; // what a person must fix
     private volatile long brokenNanos;
 
@@ -523,6 +524,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             outcomes.clear();
             if (isUsable() && !machine.epoch().equals(settledEpoch)) {
                 settledEpoch = machine.epoch();
+                announced = "";
                 session = settledEpoch + ' ' + tail.rereads();
                 watchers.names()
                         .forEach(name ->
@@ -733,7 +735,13 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 && (machine.isBased() ? !keeper.isLost(machine) : machine.next() < end);
     }
 
+    /** Once, however often it is tried to write that. */
     private void announce(LogEntry entry) {
+        if (!(entry instanceof LogEntry.Reset || entry instanceof LogEntry.Settled)
+                || announced.equals(entry.getClass().getSimpleName())) {
+            return;
+        }
+        announced = entry.getClass().getSimpleName();
         if (entry instanceof LogEntry.Reset reset) {
             log.info(
                     "{} is new, was deleted and created again, or has lost what it held. Nobody is elected for {} ({}),"
@@ -741,7 +749,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                     describe(),
                     Durations.show(reset.longest()),
                     Settings.LONGEST_LEASE);
-        } else if (entry instanceof LogEntry.Settled) {
+        } else {
             log.info("{}: the leases of former leaders are over", describe());
         }
     }

@@ -24,6 +24,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
@@ -312,6 +313,28 @@ class KafkaRightsTest {
                         .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
                         .hasMessageContaining("--topic " + LOG);
             }
+        }
+    }
+
+    /** It tries to begin it, as anybody does who finds it empty, and said so twice a second. */
+    @Test
+    void anObserverOfALogThatNobodyHasBegunSaysSoOnce() throws Exception {
+        var topic = new NewTopic("unbegun", 1, (short) 1).configs(Map.of("message.timestamp.type", "LogAppendTime"));
+        admin.createTopics(List.of(topic)).all().get();
+        grant(List.of(Stream.of(AclOperation.READ, AclOperation.DESCRIBE)
+                .map(operation ->
+                        rule("observer", ResourceType.TOPIC, topic.name(), PatternType.LITERAL, operation))));
+        var properties = byLog(as("observer"));
+        properties.put("topic", topic.name());
+        try (var log = new LogSaid();
+                var observers = KafkaElections.using(properties)) {
+            var said = "topic unbegun of the Kafka cluster";
+            Eventually.eventually("it is told", PATIENCE, () -> log.text().contains(said));
+            Eventually.throughout(
+                    "it is told once",
+                    Duration.ofSeconds(4),
+                    () -> log.text().lines().filter(line -> line.contains(said)).count() == 1);
+            assertThat(observers.toString()).isNotEmpty();
         }
     }
 
