@@ -23,6 +23,7 @@ import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.apache.kafka.common.errors.SslAuthenticationException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
@@ -131,6 +132,26 @@ class WriterTest {
         write("any");
         made.get(1).errorNext(new OutOfOrderSequenceException("lost"));
         assertThat(made).as("at most one a second").hasSize(2);
+    }
+
+    /** While credentials are refused, for example: it was a stack trace a second. */
+    @Test
+    void thatAnotherOneIsOfNoUseIsToldOnceUntilSomethingIsWritten() {
+        try (var log = new LogSaid()) {
+            for (var i = 0; i < 5; i++) {
+                writeRefused();
+            }
+            assertThat(made).hasSize(6);
+            assertThat(log.warnings("cannot be written to")).hasSize(1);
+            write("leaders", null);
+            writeRefused();
+            assertThat(log.warnings("cannot be written to")).hasSize(2);
+        }
+    }
+
+    private void writeRefused() {
+        clock.passes(Duration.ofSeconds(2));
+        write("leaders", new SaslAuthenticationException("no"));
     }
 
     @Test
