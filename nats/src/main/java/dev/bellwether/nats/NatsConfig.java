@@ -3,9 +3,11 @@ package dev.bellwether.nats;
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RecordTraits;
+import io.nats.client.JetStreamOptions;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /** Settings of elections on NATS. Immutable. */
@@ -229,14 +231,23 @@ public final class NatsConfig {
 
         /** Speaks to the JetStream of this domain. Default: that of the server. */
         public Builder domain(String domain) {
-            this.domain = Optional.of(domain);
+            this.domain = Optional.of(valid("domain", domain, JetStreamOptions.builder()::domain));
             return this;
         }
 
         /** Speaks to JetStream under this prefix, such as that of an import. Default: {@code $JS.API}. */
         public Builder prefix(String prefix) {
-            this.prefix = Optional.of(prefix);
+            this.prefix = Optional.of(valid("prefix", prefix, JetStreamOptions.builder()::prefix));
             return this;
+        }
+
+        private static String valid(String setting, String value, Consumer<String> taking) {
+            try {
+                taking.accept(value);
+                return value;
+            } catch (IllegalArgumentException e) {
+                throw new ElectionException(setting + " \"" + value + "\" is no valid one: " + e.getMessage(), e);
+            }
         }
 
         /** Returns the settings, or refuses a contradiction. */

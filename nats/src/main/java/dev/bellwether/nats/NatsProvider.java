@@ -59,7 +59,7 @@ public final class NatsProvider implements ElectionsProvider {
         var client = BucketClient.owning(open(uri, rights), uri.toString(), config, rights);
         try {
             return LeaseStore.over(NatsRecordStore.open(client, config));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // the last may find no thread
             client.close();
             throw e;
         }

@@ -1,8 +1,10 @@
 package dev.bellwether.nats;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.Scripts;
@@ -12,6 +14,8 @@ import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** JetStream that is somewhere else: in another domain, or in another account. */
 class DomainsTest {
@@ -41,6 +45,19 @@ class DomainsTest {
             handsOver(leaf.uri("bucket=domains&domain=hub"), hub.uri("bucket=domains&domain=hub"));
             assertThat(streams(hub)).isEqualTo(1);
             assertThat(streams(leaf)).as("kept in the hub, and not here").isZero();
+        }
+    }
+
+    /** It was connected to first, and that connection stayed open. */
+    @ParameterizedTest
+    @ValueSource(strings = {"domain=a*b", "domain=.hub", "prefix=hub.%3E", "prefix=hub%20API"})
+    void whatCanBeNoneIsRefusedBeforeAnythingIsConnectedTo(String wrong) {
+        try (var server = NatsServers.alone()) {
+            assertThatThrownBy(() -> Elections.connect(server.uri("bucket=domains&" + wrong)))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining(wrong.replaceAll("=.*", " \""));
+            assertThat(Thread.getAllStackTraces().keySet().stream().filter(ConnectionThread.class::isInstance))
+                    .isEmpty();
         }
     }
 
