@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,6 +35,7 @@ import org.slf4j.LoggerFactory;
 /** Knows {@code nats:} and {@code tls:} URIs. */
 public final class NatsProvider implements ElectionsProvider {
     private static final Duration LOOK = Duration.ofMillis(300);
+    private static final int MANY = 100;
     private static final Logger log = LoggerFactory.getLogger(NatsProvider.class);
 
     /** For {@link java.util.ServiceLoader}. */
@@ -173,6 +175,7 @@ public final class NatsProvider implements ElectionsProvider {
     private static final class Listener implements ConnectionListener, ErrorListener {
         private final ConnectUri uri;
         private final PermissionErrors rights;
+        private final Set<String> told = ConcurrentHashMap.newKeySet(); // since it was connected
         private volatile @Nullable Exception lastFailure;
 
         private Listener(ConnectUri uri, PermissionErrors rights) {
@@ -185,6 +188,7 @@ public final class NatsProvider implements ElectionsProvider {
         public void connectionEvent(Connection connection, Events type) {
             if (type == Events.RECONNECTED) {
                 rights.forget();
+                told.clear();
             }
             log.debug("{}: {}", uri, type);
         }
@@ -192,11 +196,16 @@ public final class NatsProvider implements ElectionsProvider {
         @Override
         public void errorOccurred(Connection connection, String error) {
             var said = Optional.ofNullable(error).orElse("");
-            if (rights.heard(said)) {
+            if (rights.heard(said) || !isNew(said)) {
                 log.debug("{} said: {}", uri, uri.redact(said)); // who asked says what it means
             } else {
                 log.warn("{} said: {}", uri, uri.redact(said));
             }
+        }
+
+        /** A server may say it at each attempt to connect again. */
+        private boolean isNew(String said) {
+            return told.size() >= MANY || told.add(said);
         }
 
         @Override

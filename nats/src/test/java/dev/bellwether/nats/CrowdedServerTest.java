@@ -1,0 +1,93 @@
+package dev.bellwether.nats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Elections;
+import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.nats.NatsServer;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A server that takes no more connections, and what the log tells of it. */
+@Timeout(120)
+class CrowdedServerTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+    private final PrintStream before = System.err;
+
+    @BeforeEach
+    void readTheLog() {
+        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
+    }
+
+    @AfterEach
+    void showTheLog() {
+        System.setErr(before);
+        System.err.println(written.toString(StandardCharsets.UTF_8));
+    }
+
+    private long warnings() {
+        return written.toString(StandardCharsets.UTF_8)
+                .lines()
+                .filter(line -> line.contains("] WARN ") && line.contains("maximum connections exceeded"))
+                .count();
+    }
+
+    /** It was a warning for each. */
+    @Test
+    void whatAServerSaysToEachAttemptIsToldOnce() throws Exception {
+        try (var server = NatsServers.alone("max_connections: 1");
+                var proxy = FaultProxy.to("127.0.0.1", server.port());
+                var elections = Elections.connect(NatsServer.uri(proxy.port(), "bucket=crowded"));
+                var candidacy = elections.stand("crowded", CandidacyConfig.ofLease(Duration.ofSeconds(2)))) {
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            proxy.refuse();
+            proxy.reset();
+            try (var other = Eventually.eventually("another is connected", PATIENCE, () -> connected(server.port()))) {
+                assertThat(other.isConnected()).isTrue();
+                proxy.heal();
+                Eventually.eventually("it is told", PATIENCE, () -> warnings() > 0);
+                Eventually.throughout("it is told once", Duration.ofSeconds(8), () -> warnings() == 1);
+            }
+            Eventually.eventually("it leads again", PATIENCE, candidacy::isLeader);
+        }
+    }
+
+    /** Returns a connection that takes the place of ours, unless the server has not seen yet that ours is gone. */
+    private static Optional<Socket> connected(int port) {
+        try {
+            var socket = new Socket("127.0.0.1", port);
+            socket.setSoTimeout((int) PATIENCE.toMillis());
+            socket.getOutputStream().write("CONNECT {\"verbose\":false}\r\nPING\r\n".getBytes(StandardCharsets.UTF_8));
+            var said = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+            for (var line = said.readLine(); line != null; line = said.readLine()) {
+                if (line.equals("PONG")) {
+                    return Optional.of(socket);
+                }
+                if (line.startsWith("-ERR")) {
+                    break;
+                }
+            }
+            socket.close();
+            return Optional.empty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
