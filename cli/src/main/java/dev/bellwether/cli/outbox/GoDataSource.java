@@ -3,6 +3,8 @@ package dev.bellwether.cli.outbox;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,9 @@ final class GoDataSource {
             "fallback_application_name",
             "client_encoding",
             "extra_float_digits");
+
+    private static final String MODE = "sslmode";
+    private static final String REQUIRE = "require";
 
     private GoDataSource() {}
 
@@ -71,11 +76,22 @@ final class GoDataSource {
                 option(parameters, encoded("-c " + name + '=' + escaped));
             }
         });
-        return parameters.isEmpty()
-                ? ""
-                : parameters.entrySet().stream()
-                        .map(one -> one.getKey() + '=' + one.getValue())
-                        .collect(Collectors.joining("&", "?", ""));
+        encrypt(parameters);
+        return parameters.entrySet().stream()
+                .map(one -> one.getKey() + '=' + one.getValue())
+                .collect(Collectors.joining("&", "?", ""));
+    }
+
+    /**
+     * Encrypts as Go's driver does, where that for Java would do less: if nothing is said of it, and, by a certificate
+     * of an authority that is there, only with a server that has one of that authority.
+     */
+    private static void encrypt(Map<String, String> parameters) {
+        parameters.putIfAbsent(MODE, REQUIRE);
+        var authority = parameters.get("sslrootcert");
+        if (authority != null && REQUIRE.equals(parameters.get(MODE)) && Files.exists(Path.of(decoded(authority)))) {
+            parameters.put(MODE, "verify-ca");
+        }
     }
 
     private static void option(Map<String, String> parameters, String encoded) {

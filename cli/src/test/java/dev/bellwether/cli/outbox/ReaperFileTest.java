@@ -244,12 +244,34 @@ class ReaperFileTest {
         assertThat(GoDataSource.jdbc("host=db user=app dbname=shop search_path='ops, public' connect_timeout=5"
                         + " application_name='my app' lock_timeout=1s role=app binary_parameters=yes"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&currentSchema=ops%2C+public&connectTimeout=5"
-                        + "&ApplicationName=my+app&options=-c+lock_timeout%3D1s+-c+role%3Dapp");
+                        + "&ApplicationName=my+app&options=-c+lock_timeout%3D1s+-c+role%3Dapp&sslmode=require");
         assertThat(GoDataSource.jdbc("postgres://me:p%40w@db/shop?search_path=ops&options=-c%20geqo%3Doff"
                         + "&connect_timeout=5&role=the%20ops&sslmode=disable"))
                 .isEqualTo("jdbc:postgresql://db/shop?currentSchema=ops"
                         + "&options=-c%20geqo%3Doff+-c+role%3Dthe%5C+ops&connectTimeout=5&sslmode=disable"
                         + "&user=me&password=p%40w");
+    }
+
+    /** Else what was encrypted with Go would go in the clear as soon as the server says that it cannot encrypt. */
+    @Test
+    void connectionsAreEncryptedUnlessTheFileSaysOtherwiseAsInGo() {
+        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop"))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=require");
+        assertThat(GoDataSource.jdbc("postgres://db/shop")).isEqualTo("jdbc:postgresql://db/shop?sslmode=require");
+        assertThat(GoDataSource.jdbc("postgres://db/shop?sslmode=disable"))
+                .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable");
+        assertThat(GoDataSource.jdbc("jdbc:postgresql://db/shop")).isEqualTo("jdbc:postgresql://db/shop");
+    }
+
+    /** Go's driver then accepts no server that this authority does not vouch for; that for Java would accept any. */
+    @Test
+    void theCertificateOfAnAuthorityIsAskedForAsInGo() throws IOException {
+        var authority = Files.writeString(folder.resolve("root.crt"), "");
+        var given = "host=db user=app dbname=shop sslrootcert='" + authority + "' sslmode=";
+        assertThat(GoDataSource.jdbc(given + "require")).contains("&sslmode=verify-ca");
+        assertThat(GoDataSource.jdbc(given.replace("sslmode=", ""))).contains("&sslmode=verify-ca");
+        assertThat(GoDataSource.jdbc(given + "verify-full")).contains("&sslmode=verify-full");
+        assertThat(GoDataSource.jdbc(given.replace("root.crt", "none") + "require")).contains("&sslmode=require");
     }
 
     private ReaperFile file(String text) throws IOException {
