@@ -6,6 +6,7 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.Bounded;
 import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Endpoint;
 import java.io.PrintWriter;
@@ -15,9 +16,11 @@ import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.logging.Logger;
+import javax.net.ssl.SSLException;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -80,7 +83,7 @@ final class JdbcSource implements DataSource {
                     uri + ": authentication failed: check user and password (it said: " + said + ")", e);
         }
         if (state.startsWith("08")) {
-            var servers = Endpoint.of(uri);
+            var servers = hasAnswered(e, state) ? List.<Endpoint>of() : Endpoint.of(uri);
             return new UnavailableException(
                     "cannot reach " + uri + ": " + (servers.isEmpty() ? said : Endpoint.complaints(servers, LOOK)), e);
         }
@@ -88,6 +91,16 @@ final class JdbcSource implements DataSource {
             return new UnavailableException(uri + " does not serve now: " + said, e);
         }
         return new ElectionException(uri + " refused: " + said, e);
+    }
+
+    /** Returns whether a server is there that does not let us in, as one that does not encrypt, or has no room. */
+    private static boolean hasAnswered(SQLException e, String state) {
+        for (var cause : Causes.of(e)) {
+            if (cause instanceof SSLException) {
+                return true;
+            }
+        }
+        return state.equals("08004");
     }
 
     @Override
