@@ -12,12 +12,10 @@ import dev.bellwether.spi.Order;
 import dev.bellwether.spi.View;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -36,8 +34,7 @@ final class SqlLeaseStore implements LeaseStore {
     private final BatchExecutor executor;
     private final RequestQueue requests;
     private final @Nullable PostgresListener listener;
-    /** Seats that somebody is to look at, and whether once more after that. */
-    private final Map<String, Boolean> looking = new ConcurrentHashMap<>();
+    private final Looks looks;
 
     private final String announcer = "a" + UUID.randomUUID().toString().replace("-", "");
 
@@ -57,6 +54,8 @@ final class SqlLeaseStore implements LeaseStore {
                 config.poll().orElse(found.dialect.poll()),
                 this::silenced);
         requests = new RequestQueue(source, executor, found.dialect);
+        looks = new Looks(
+                election -> requests.submit(new Request.Look(election, new CompletableFuture<>())), executor::missed);
         listener = postgres && config.listen()
                 ? new PostgresListener(source, channel, announcer, new AnnouncementReceiver())
                 : null;
@@ -230,24 +229,6 @@ final class SqlLeaseStore implements LeaseStore {
         }
     }
 
-    /** Has somebody look at a seat, once for all who ask meanwhile. */
-    private void look(String election) {
-        if (Boolean.FALSE.equals(looking.compute(election, (name, again) -> again != null))) {
-            submitLook(election);
-        }
-    }
-
-    private void submitLook(String election) {
-        requests.submit(new Request.Look(election, new CompletableFuture<>())).whenComplete((looked, error) -> {
-            if (error != null) {
-                executor.missed();
-            }
-            if (looking.computeIfPresent(election, (name, again) -> again ? Boolean.FALSE : null) != null) {
-                submitLook(election);
-            }
-        });
-    }
-
     /** Takes what the listener hears to where it belongs. Called on the listener's thread. */
     private final class AnnouncementReceiver implements PostgresListener.Receiver {
         @Override
@@ -281,7 +262,7 @@ final class SqlLeaseStore implements LeaseStore {
         public void heard(PostgresSeats.Announcement announcement) {
             var own = announcement.announcer().equals(announcer);
             if (watches.heard(announcement.row(), own)) {
-                look(announcement.row().election());
+                looks.look(announcement.row().election());
             }
         }
     }
