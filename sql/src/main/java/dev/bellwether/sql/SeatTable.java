@@ -644,7 +644,7 @@ class SeatTable {
         try {
             work.run();
             dialect.commit(connection);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) { // else a session that is lent keeps what is set for it
             try {
                 dialect.rollback(connection);
             } catch (SQLException again) {

@@ -53,9 +53,10 @@ final class SqlConnection {
             current = connection;
         }
         var whole = false;
-        var before = limit(connection, millis(patience));
+        var before = -1;
         var committed = true;
         try {
+            before = limit(connection, millis(patience));
             committed = commitByItself(connection);
             var value = work.on(
                     isLimited && LockLimit.isEnough(patience) ? connection : LockLimit.on(connection, patience));
@@ -109,11 +110,15 @@ final class SqlConnection {
     }
 
     private static boolean limitSession(Connection opened) throws SQLException {
+        var whole = false;
         try {
-            return LockLimit.ofSession(opened);
-        } catch (SQLException e) {
-            opened.close();
-            throw e;
+            var limited = LockLimit.ofSession(opened);
+            whole = true;
+            return limited;
+        } finally {
+            if (!whole) {
+                opened.close();
+            }
         }
     }
 
@@ -134,7 +139,7 @@ final class SqlConnection {
         if (connection != null) {
             try {
                 connection.abort(Runnable::run);
-            } catch (SQLException | AbstractMethodError e) {
+            } catch (SQLException | RuntimeException | AbstractMethodError e) {
                 log.debug("could not abort a connection to {}", source, e);
             }
         }
@@ -149,10 +154,13 @@ final class SqlConnection {
 
     private void putBack(Connection connection, int networkTimeout, boolean committed) {
         try {
-            if (!committed) {
-                connection.setAutoCommit(false);
+            if (!connection.getAutoCommit()) {
+                connection.rollback(); // of what was begun and neither done nor undone
             }
-        } catch (SQLException e) {
+            if (connection.getAutoCommit() != committed) {
+                connection.setAutoCommit(committed);
+            }
+        } catch (SQLException | RuntimeException e) {
             log.debug("could not put a borrowed connection to {} back as it was", source, e); // the pool will see that
         }
         if (networkTimeout >= 0) {
@@ -164,7 +172,7 @@ final class SqlConnection {
         current = null;
         try {
             connection.close();
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             log.debug("could not close a connection to {}", source, e);
         }
     }

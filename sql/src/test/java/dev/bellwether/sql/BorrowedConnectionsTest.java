@@ -93,6 +93,43 @@ class BorrowedConnectionsTest {
         }
     }
 
+    /** As where an administrator ends a statement by which a transaction begins. */
+    @Test
+    void aConnectionOnWhichNoTransactionCouldBeginGoesBackAsItCame() throws Exception {
+        goesBackAsItCame(PostgresServer.shared().uri(), sql -> {
+            if (sql.contains("idle_in_transaction_session_timeout")) {
+                throw new SQLException("pretended: canceled", "57014");
+            }
+        });
+    }
+
+    /** As without memory: whatever a transaction has set for itself ends with it. */
+    @ParameterizedTest
+    @MethodSource("servers")
+    void aConnectionGoesBackAsItCameThoughAnErrorEndedATransaction(String uri) throws Exception {
+        goesBackAsItCame(uri, sql -> {
+            if (sql.contains("INSERT") && sql.contains(table + "_candidate")) {
+                throw new NoClassDefFoundError("pretended");
+            }
+        });
+    }
+
+    private void goesBackAsItCame(String uri, Fault fault) throws Exception {
+        var config = SqlConfig.builder().table(table).listen(false).build();
+        try (var one = new OneConnection(uri)) {
+            var settings = settings(one.connection);
+            var store = SqlLeaseStore.open(Source.of(one), config);
+            try {
+                one.fault.set(fault);
+                assertThat(store.acquire(claim("first")).toCompletableFuture()).failsWithin(PATIENCE);
+                Eventually.eventually("it is given back", PATIENCE, () -> one.lent.get() == 0);
+                assertThat(settings(one.connection)).isEqualTo(settings);
+            } finally {
+                store.close();
+            }
+        }
+    }
+
     /** As a server on standby refuses it. */
     @Test
     void aConnectionOnWhichNobodyMayListenGoesBackAsItCame() throws Exception {
@@ -343,16 +380,22 @@ class BorrowedConnectionsTest {
         Connection open() throws SQLException;
     }
 
+    /** Fails some statements when they are made. */
+    private interface Fault {
+        void before(String sql) throws SQLException;
+    }
+
     /** A pool of one, which does not tidy up behind its borrowers. */
     private static final class OneConnection extends Lending implements AutoCloseable {
         private final Connection connection;
         private final AtomicInteger lent;
+        private final AtomicReference<Fault> fault;
 
         private OneConnection(String uri) throws SQLException {
-            this(DriverManager.getConnection(uri), new AtomicInteger());
+            this(DriverManager.getConnection(uri), new AtomicInteger(), new AtomicReference<>(sql -> {}));
         }
 
-        private OneConnection(Connection connection, AtomicInteger lent) {
+        private OneConnection(Connection connection, AtomicInteger lent, AtomicReference<Fault> fault) {
             super(() -> {
                 lent.incrementAndGet();
                 return (Connection) Proxy.newProxyInstance(
@@ -363,6 +406,9 @@ class BorrowedConnectionsTest {
                                 lent.decrementAndGet();
                                 return null;
                             }
+                            if (method.getName().equals("prepareStatement")) {
+                                fault.get().before(String.valueOf(arguments[0]));
+                            }
                             try {
                                 return method.invoke(connection, arguments);
                             } catch (InvocationTargetException e) {
@@ -372,6 +418,7 @@ class BorrowedConnectionsTest {
             });
             this.connection = connection;
             this.lent = lent;
+            this.fault = fault;
         }
 
         @Override
