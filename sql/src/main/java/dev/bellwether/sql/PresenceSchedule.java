@@ -31,16 +31,21 @@ final class PresenceSchedule {
     /** One that left at that time is to be struck off at this, and if that fails, again so much later. */
     private record Departure(Claim claim, long leftNanos, long dueNanos, long pauseNanos) {}
 
-    /** Returns those of the claimants that are due to give a sign, the new ones included. */
+    /**
+     * Returns those of the claimants that are due to give a sign, the new ones included: by the last claim of each. A
+     * driver may put all signs into one statement, and no statement of PostgreSQL writes a row twice.
+     */
     List<Claim> due(Collection<Claim> claims, long nowNanos) {
-        return claims.stream()
-                .filter(claim -> {
-                    var sign = signs.get(Entry.of(claim));
-                    return sign == null
-                            || nowNanos - sign.nextNanos >= 0
-                            || !sign.claim.metadata().equals(claim.metadata());
-                })
-                .toList();
+        var due = new LinkedHashMap<Entry, Claim>();
+        for (var claim : claims) {
+            var sign = signs.get(Entry.of(claim));
+            if (sign == null
+                    || nowNanos - sign.nextNanos >= 0
+                    || !sign.claim.metadata().equals(claim.metadata())) {
+                due.put(Entry.of(claim), claim);
+            }
+        }
+        return List.copyOf(due.values());
     }
 
     /** Returns those already known that are due to give a sign, a group of them at most. */

@@ -71,4 +71,10 @@ class PresenceScheduleTest {
         schedule.struck(CLAIM); // by the release of its former candidacy
         assertThat(schedule.due(List.of(CLAIM), 1)).containsExactly(CLAIM);
     }
+
+    @Test
+    void whoClaimsTwiceAtOnceGivesOneSign() {
+        var again = new Claim("billing", "ann", "ann-2", CLAIM.lease(), CLAIM.patience(), 0, Map.of("zone", "b"));
+        assertThat(schedule.due(List.of(CLAIM, again), 0)).containsExactly(again);
+    }
 }

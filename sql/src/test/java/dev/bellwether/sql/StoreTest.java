@@ -414,6 +414,18 @@ class StoreTest {
         }
     }
 
+    /** With this setting the driver puts both signs into one statement. */
+    @Test
+    void whoClaimsTwiceAtOnceIsAnsweredTwice() {
+        var gate = new CompletableFuture<Boolean>();
+        openLent(PostgresServer.shared().uri() + "&reWriteBatchedInserts=true");
+        var reading = heldUp(gate);
+        var both = List.of(store.acquire(claim("one")), store.acquire(claim("one")));
+        gate.complete(true);
+        join(reading);
+        assertThat(both).extracting(answer -> join(answer).granted()).containsExactlyInAnyOrder(true, false);
+    }
+
     /** It claims on both sides of the seat that another claims, whose place in the index is between them. */
     @ParameterizedTest
     @EnumSource(
