@@ -194,7 +194,7 @@ final class BatchExecutor {
             return;
         }
         try {
-            var rows = use(PATIENCE, connection -> seats.read(connection, elections));
+            var rows = ask(connection -> seats.read(connection, elections));
             rows.values().forEach(row -> watches.tellIfNews(row, pollNanos));
         } catch (SQLException | RuntimeException e) { // or what comes round would be due again at once
             log.debug("could not read the changes on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
@@ -326,6 +326,21 @@ final class BatchExecutor {
             }
             log.debug("once more on {}: {}", source, source.redact(String.valueOf(e.getMessage())));
             return session.use(patience, work);
+        }
+    }
+
+    /**
+     * Asks what changes nothing; once more if the connection was broken, as that of an idle session which the server
+     * has ended, or of a server that was started again.
+     */
+    private <T> T ask(SqlConnection.Work<T> question) throws SQLException {
+        try {
+            return use(PATIENCE, question);
+        } catch (SQLException e) {
+            if (!SqlErrors.isBreak(e)) {
+                throw e;
+            }
+            return use(PATIENCE, question);
         }
     }
 
@@ -466,7 +481,7 @@ final class BatchExecutor {
 
     private void serveOne(Request<?> request) throws SQLException {
         if (request instanceof Request.Read read) {
-            read.answer().complete(use(PATIENCE, connection -> {
+            read.answer().complete(ask(connection -> {
                 var row = seats.read(connection, List.of(read.election()))
                         .getOrDefault(read.election(), SeatRow.unheld(read.election()));
                 return row.view(seats.candidates(connection, row));
@@ -476,7 +491,7 @@ final class BatchExecutor {
         } else if (request instanceof Request.Note note) {
             note(note);
         } else if (request instanceof Request.Names names) {
-            names.answer().complete(use(PATIENCE, seats::list));
+            names.answer().complete(ask(seats::list));
         } else if (request instanceof Request.Probe probe) {
             probe.answer().complete(use(PATIENCE, seats::probe));
         }
@@ -527,7 +542,7 @@ final class BatchExecutor {
 
     private void look(List<Request.Look> looks) throws SQLException {
         var elections = looks.stream().map(Request.Look::election).distinct().toList();
-        var rows = use(PATIENCE, connection -> seats.read(connection, elections));
+        var rows = ask(connection -> seats.read(connection, elections));
         rows.values().forEach(row -> watches.tell(WatchRegistry.afterOthers(row)));
         looks.forEach(look -> look.answer().complete(true));
     }

@@ -184,7 +184,8 @@ final class SqlErrors {
 
     /** Returns whether the connection broke, other than by a wait that was too long. */
     static boolean isBreak(SQLException e) {
-        return state(e).startsWith("08") && !isTimeout(e);
+        var state = state(e);
+        return (state.startsWith("08") || state.equals("57P01")) && !isTimeout(e);
     }
 
     /** The connection was found broken where a transaction was to begin: nothing was done. */

@@ -386,6 +386,31 @@ class StoreTest {
     @ParameterizedTest
     @CsvSource({"MYSQL, false", "MYSQL, true", "MARIADB_PLAIN, false"})
     void aSessionThatMysqlOrMariaDbEndedWhileItWasIdleCostsNoClaim(Kind kind, boolean isConnectorJ) throws Exception {
+        openAndBecomeIdle(kind, isConnectorJ);
+        assertThat(acquire(claim("one")).granted()).isTrue();
+    }
+
+    /** Who looks now and then would be told of an outage each time. */
+    @ParameterizedTest
+    @CsvSource({"MYSQL, false", "MYSQL, true", "MARIADB_PLAIN, false"})
+    void aSessionThatMysqlOrMariaDbEndedWhileItWasIdleCostsNoLook(Kind kind, boolean isConnectorJ) throws Exception {
+        openAndBecomeIdle(kind, isConnectorJ);
+        assertThat(read().holder()).isEmpty();
+    }
+
+    @Test
+    void aSessionThatAnAdministratorEndedCostsNoLook() throws Exception {
+        var server = PostgresServer.shared();
+        open(server.uri() + "&ApplicationName=" + election);
+        assertThat(read().holder()).isEmpty();
+        assertThat(server.answer("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                        + " WHERE application_name = '" + election + "'"))
+                .isEqualTo("1");
+        assertThat(read().holder()).isEmpty();
+    }
+
+    /** Returns when the server has ended the session of the store. */
+    private void openAndBecomeIdle(Kind kind, boolean isConnectorJ) throws SQLException {
         var server = MysqlFamilyServer.shared(kind);
         try (var looks = server.connect();
                 var statement = looks.createStatement()) {
@@ -399,7 +424,6 @@ class StoreTest {
             Eventually.eventually(
                     "no session is left", PATIENCE, () -> Collections.disjoint(sessions(statement), ours));
         }
-        assertThat(acquire(claim("one")).granted()).isTrue();
     }
 
     private static Set<String> sessions(Statement statement) {
