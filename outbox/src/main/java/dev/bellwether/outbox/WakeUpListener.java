@@ -202,18 +202,18 @@ final class WakeUpListener {
         var notifications = connection.unwrap(PGConnection.class);
         var commits = connection.getAutoCommit();
         var patience = connection.getNetworkTimeout();
-        connection.setNetworkTimeout(
-                Runnable::run, (int) config.databaseTimeout().toMillis());
-        connection.setAutoCommit(true);
-        String channel;
-        try (var statement = connection.createStatement()) {
-            try (var result = statement.executeQuery(sql.channel())) {
-                result.next();
-                channel = result.getString(1);
-            }
-            statement.execute("LISTEN " + channel);
-        }
+        String channel = null;
         try {
+            connection.setNetworkTimeout(
+                    Runnable::run, (int) config.databaseTimeout().toMillis());
+            connection.setAutoCommit(true);
+            try (var statement = connection.createStatement()) {
+                try (var result = statement.executeQuery(sql.channel())) {
+                    result.next();
+                    channel = result.getString(1);
+                }
+                statement.execute("LISTEN " + channel);
+            }
             return prove(notifications) ? hear(connection, notifications) : LONG_RETRY_NANOS;
         } finally {
             restore(connection, channel, commits, patience);
@@ -302,9 +302,15 @@ final class WakeUpListener {
         }
     }
 
-    private void restore(Connection connection, String channel, boolean commits, int patience) {
-        try (var statement = connection.createStatement()) {
-            statement.execute("UNLISTEN " + channel);
+    private void restore(Connection connection, @Nullable String channel, boolean commits, int patience) {
+        if (channel != null) {
+            try (var statement = connection.createStatement()) {
+                statement.execute("UNLISTEN " + channel);
+            } catch (SQLException e) {
+                LOG.debug("outbox {}: could not stop listening", config.name(), e); // as where nobody may listen
+            }
+        }
+        try {
             connection.setAutoCommit(commits);
             connection.setNetworkTimeout(Runnable::run, patience);
         } catch (SQLException e) {

@@ -214,6 +214,21 @@ class LentConnectionTest {
         }
     }
 
+    /** Its table is missing, so there is no channel. */
+    @Test
+    void connectionOnWhichNobodyCouldListenComesBackAsItWas() {
+        var table = OutboxTable.named(Servers.fresh("none"));
+        var config = RelayConfig.named("x").table(table).build();
+        var sql = new WakeUpSql(table);
+        var through = counting(Servers.dataSource(PostgresServer.shared().uri()));
+        var listener = new WakeUpListener(through, config);
+        listener.add(new ReadPace(config, 0, sql, listener, () -> {}, System::nanoTime), sql);
+        Eventually.eventually("one came back", RelayStage.PATIENCE, () -> !cameBack.isEmpty());
+        listener.close();
+        listener.join();
+        assertThat(cameBack).containsExactly(Before.POSTGRESQL.asTheyWere());
+    }
+
     @ParameterizedTest
     @EnumSource
     void waitForALockedRowIsEndedByTheDatabaseAndNotByTheClient(Before on) throws Exception {
