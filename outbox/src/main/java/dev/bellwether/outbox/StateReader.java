@@ -4,6 +4,7 @@ import dev.bellwether.spi.BackendThread;
 import java.sql.SQLException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,6 +20,7 @@ final class StateReader implements Runnable {
 
     private final RelayConfig config;
     private final Source source;
+    private final Function<StateReader, Thread> threads;
     private volatile @Nullable Known known;
     private @Nullable Thread thread; // guarded by this
     private volatile boolean ended;
@@ -31,8 +33,18 @@ final class StateReader implements Runnable {
     private record Known(OutboxAdmin.State state, long atNanos) {}
 
     StateReader(RelayConfig config, Source source) {
+        this(config, source, StateReader::lasting);
+    }
+
+    /** Reads on a thread of these. */
+    StateReader(RelayConfig config, Source source, Function<StateReader, Thread> threads) {
         this.config = config;
         this.source = source;
+        this.threads = threads;
+    }
+
+    private Thread lasting() {
+        return BackendThread.lasting("outbox." + config.name() + "-state", this, () -> ended);
     }
 
     /** Returns what was read last; never waits. */
@@ -48,8 +60,9 @@ final class StateReader implements Runnable {
 
     private synchronized void start() {
         if (thread == null && !ended) {
-            thread = BackendThread.lasting("outbox." + config.name() + "-state", this, () -> ended);
-            thread.start();
+            var next = threads.apply(this);
+            next.start(); // throws if there is no thread: the next who asks tries again
+            thread = next;
         }
     }
 

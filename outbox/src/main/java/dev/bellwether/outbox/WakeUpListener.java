@@ -69,8 +69,8 @@ final class WakeUpListener {
         paces.add(pace);
         if (thread == null && !closed) {
             var next = BackendThread.lasting("outbox." + config.name() + "-listen", () -> run(sql), this::isReplaced);
+            next.start(); // throws if there is no thread: the next reader tries again
             thread = next;
-            next.start();
         }
     }
 
