@@ -22,12 +22,15 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What an operator asks and orders. Thread-safe; a connection is borrowed for each call. What asks, and what requeues,
  * waits for each answer as long as the network timeout of the connection says, or two minutes.
  */
 public final class OutboxAdmin {
+    private static final Logger LOG = LoggerFactory.getLogger(OutboxAdmin.class);
     private static final long COUNTED = 1_000_000;
     private static final long COUNTED_QUICKLY = 100_000;
     /** More than brokers are waited for. */
@@ -397,7 +400,8 @@ public final class OutboxAdmin {
      * @throws SQLException if it could not begin in time, or failed; nothing was changed then
      */
     public boolean migrate(OutboxForm form, Duration patience) throws SQLException {
-        try (var connection = connect()) {
+        try (var own = connect()) {
+            var connection = own.connection();
             var from = store(connection, table);
             var to = from.in(form);
             return from.form() != form && new Migration(connection, from, to).within(patience);
@@ -456,7 +460,8 @@ public final class OutboxAdmin {
     public long replayInto(String topic, Replay which, Map<String, Object> kafka) throws SQLException {
         var config =
                 RelayConfig.named(tenant().orElse(table.name())).producer(kafka).build();
-        try (var connection = connect()) {
+        try (var own = connect()) {
+            var connection = own.connection();
             var again = new Republisher(connection, rotated(connection), which);
             if (again.has(topic)) {
                 throw new IllegalArgumentException("topic " + topic + " has records from " + table.name()
@@ -509,7 +514,8 @@ public final class OutboxAdmin {
      * @param before what may wait for others, in the same transaction: no relay waits for it yet
      */
     private void change(String name, Change before, Change change) throws SQLException {
-        try (var connection = connect()) {
+        try (var own = connect()) {
+            var connection = own.connection();
             var store = store(connection, table);
             var isolation = connection.getTransactionIsolation();
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
@@ -765,14 +771,29 @@ public final class OutboxAdmin {
     }
 
     /** Each call commits what it does, whatever the pool is set to. */
-    private Connection connect() throws SQLException {
+    private Own connect() throws SQLException {
         var connection = database.getConnection();
         try {
+            var own = new Own(connection, connection.getAutoCommit());
             connection.setAutoCommit(true);
-            return connection;
+            return own;
         } catch (SQLException | RuntimeException | Error e) {
             connection.close();
             throw e;
+        }
+    }
+
+    /** A connection that commits each statement unless a transaction is begun, and is given back as it was. */
+    private record Own(Connection connection, boolean commits) implements AutoCloseable {
+        @Override
+        public void close() throws SQLException {
+            try {
+                connection.setAutoCommit(commits);
+            } catch (SQLException e) { // what was changed is changed all the same
+                LOG.debug("a connection was broken when it was given back", e);
+            } finally {
+                connection.close();
+            }
         }
     }
 }

@@ -214,6 +214,20 @@ class LentConnectionTest {
         }
     }
 
+    /** In a pool that lends them so, its next borrower would find each statement committed by itself. */
+    @Test
+    void connectionOfAnOperatorsChangeComesBackAsItWas() throws Exception {
+        var database = Servers.dataSource(PostgresServer.shared().uri());
+        var table = OutboxTable.named(Servers.fresh("changed"));
+        try (var connection = database.getConnection()) {
+            OutboxSchema.create(connection, table);
+        }
+        var admin = OutboxAdmin.of(counting(database), table);
+        assertThat(admin.migrate(OutboxForm.ROTATED, RelayStage.PATIENCE)).isTrue();
+        assertThat(lent).hasValue(0);
+        assertThat(cameBack).containsExactly(Before.POSTGRESQL.asTheyWere());
+    }
+
     /** Its table is missing, so there is no channel. */
     @Test
     void connectionOnWhichNobodyCouldListenComesBackAsItWas() {
