@@ -196,6 +196,15 @@ public final class OutboxRelay implements AutoCloseable {
             }
             return;
         }
+        try {
+            standForAll(connected);
+        } catch (RuntimeException | Error e) { // or it would lead shards of which it says that it does not
+            leave();
+            throw e;
+        }
+    }
+
+    private void standForAll(Elections connected) {
         for (var shard : shards) {
             var seat = config.seat(shard.number());
             shard.seat(connected.election(seat));
@@ -213,6 +222,16 @@ public final class OutboxRelay implements AutoCloseable {
         if (config.shards() > 1) {
             balancer = new Balancer(connected, config, name).start();
         }
+    }
+
+    private synchronized void leave() {
+        candidacies.forEach(Candidacy::resign);
+        candidacies.forEach(Candidacy::close);
+        candidacies.clear();
+        if (ours && elections != null) {
+            elections.close();
+        }
+        elections = null;
     }
 
     /** Returns the name of the outbox. */
@@ -246,7 +265,8 @@ public final class OutboxRelay implements AutoCloseable {
 
     /** Returns whether this relay leads all its shards. */
     public boolean isLeader() {
-        return candidacies.size() == shards.size() && candidacies.stream().allMatch(Candidacy::isLeader);
+        var all = List.copyOf(candidacies);
+        return all.size() == shards.size() && all.stream().allMatch(Candidacy::isLeader);
     }
 
     /**
@@ -267,11 +287,7 @@ public final class OutboxRelay implements AutoCloseable {
             if (balancer != null) {
                 balancer.end();
             }
-            candidacies.forEach(Candidacy::resign);
-            candidacies.forEach(Candidacy::close);
-            if (ours && elections != null) {
-                elections.close();
-            }
+            leave();
         }
         listener.join();
     }

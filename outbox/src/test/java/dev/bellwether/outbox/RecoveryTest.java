@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.SQLException;
@@ -246,6 +247,38 @@ class RecoveryTest {
                     "it is told",
                     RelayStage.PATIENCE,
                     () -> told.stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance));
+            assertThat(relay.isLeader()).isFalse();
+        }
+    }
+
+    /** It says that it publishes nothing; those shards would have no other leader. */
+    @Test
+    void relayThatCannotStandForItsLastShardStandsForNone() {
+        var where = "memory:" + Servers.fresh("half");
+        var tries = new AtomicInteger();
+        Supplier<Elections> late = () -> {
+            if (tries.getAndIncrement() == 0) {
+                throw new UnavailableException("planted"); // so that the start does not wait for what comes
+            }
+            return Elections.connect(where);
+        };
+        var told = new CopyOnWriteArrayList<RelayEvent>();
+        var config = RelayConfig.named("n".repeat(191)) // with a number of two figures, it is too long
+                .shards(11)
+                .producer(NOBODY)
+                .listener(told::add)
+                .build();
+        try (var observer = Elections.connect(where);
+                var relay = OutboxRelay.start(Servers.dataSource("jdbc:none"), config, late)) {
+            Eventually.eventually(
+                    "it is told",
+                    RelayStage.PATIENCE,
+                    () -> told.stream().anyMatch(RelayEvent.CandidacyFailed.class::isInstance));
+            var first = observer.election(config.seat(0));
+            Eventually.throughout(
+                    "it does not stand",
+                    Duration.ofSeconds(1),
+                    () -> first.candidates().isEmpty());
             assertThat(relay.isLeader()).isFalse();
         }
     }
