@@ -30,6 +30,7 @@ final class WakeUpListener {
      * What is notified while there is no connection is lost. When there is one again, all readers look once.
      *
      * The connection is the one that a relay can do without, so it is given back if readers have to wait for theirs.
+     * But not while the database is silent: then nobody is lent any.
      */
     private static final Logger LOG = LoggerFactory.getLogger(WakeUpListener.class);
     private static final int NAP_MILLIS = 500;
@@ -127,6 +128,28 @@ final class WakeUpListener {
                 || (borrowers.get() > 0 && System.nanoTime() - hungrySinceNanos > HUNGER_NANOS);
     }
 
+    /** Returns whether to give the connection back, since the relay lacks one though the database answers. */
+    private boolean givesUp(Connection connection) throws SQLException {
+        if (!starves()) {
+            return false;
+        }
+        var began = System.nanoTime();
+        requireAlive(connection);
+        if (System.nanoTime() - began > HUNGER_NANOS) {
+            refusalsBefore = refusals.get(); // it was silent; whether one is lacking still shows soon
+            return false;
+        }
+        warn(NONE_TO_SPARE);
+        return true;
+    }
+
+    /** It breaks if nobody is there any more. */
+    private static void requireAlive(Connection connection) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute("SELECT 1");
+        }
+    }
+
     /** Ends soon; {@link #join} waits for that. */
     void close() {
         closed = true;
@@ -214,14 +237,14 @@ final class WakeUpListener {
                 }
                 statement.execute("LISTEN " + channel);
             }
-            return prove(notifications) ? hear(connection, notifications) : LONG_RETRY_NANOS;
+            return prove(connection, notifications) ? hear(connection, notifications) : LONG_RETRY_NANOS;
         } finally {
             restore(connection, channel, commits, patience);
         }
     }
 
     /** Returns whether what a reader sends arrives here. */
-    private boolean prove(PGConnection notifications) throws SQLException {
+    private boolean prove(Connection connection, PGConnection notifications) throws SQLException {
         var text = "probe " + UUID.randomUUID();
         probedNanos = 0;
         probe.set(text);
@@ -242,8 +265,7 @@ final class WakeUpListener {
                         + " clients; let it pool sessions, or give the relay a direct address");
                 return false;
             }
-            if (starves()) {
-                warn(NONE_TO_SPARE);
+            if (givesUp(connection)) {
                 return false;
             }
         }
@@ -266,13 +288,10 @@ final class WakeUpListener {
             if (!texts.isEmpty()) {
                 heard = System.nanoTime();
             } else if (System.nanoTime() - heard > PULSE_NANOS) {
-                try (var statement = connection.createStatement()) {
-                    statement.execute("SELECT 1"); // it breaks if nobody is there any more
-                }
+                requireAlive(connection);
                 heard = System.nanoTime();
             }
-            if (starves()) {
-                warn(NONE_TO_SPARE);
+            if (givesUp(connection)) {
                 return LONG_RETRY_NANOS;
             }
         }

@@ -8,6 +8,8 @@ import dev.bellwether.fixtures.PgBouncer;
 import dev.bellwether.fixtures.PgBouncer.Mode;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.testkit.Link.Way;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
@@ -266,6 +268,48 @@ class WakeUpTest {
             Eventually.throughout("nobody looks", Duration.ofMillis(500), () -> stage.left() == 1);
             refusing.set(false);
             awaitRead(reader, Map.of("k", 1));
+        }
+    }
+
+    /** Then nobody is lent any; and for a minute no writer would wake the relay. */
+    @Test
+    void listenerDoesNotGiveItsConnectionUpWhileTheDatabaseIsSilent() throws Exception {
+        var table = OutboxTable.named(Servers.fresh("silent"));
+        var config = RelayConfig.named("x")
+                .table(table)
+                .databaseTimeout(Duration.ofSeconds(2))
+                .build();
+        try (var link = FaultProxy.to("127.0.0.1", server().port());
+                var connection = server().connect()) {
+            OutboxSchema.create(connection, table);
+            var sql = new WakeUpSql(table);
+            var through = Servers.dataSource(PostgresServer.uri(link.port()) + "&loginTimeout=2");
+            var listener = new WakeUpListener(through, config);
+            listener.add(new ReadPace(config, 0, sql, listener, () -> {}, System::nanoTime), sql);
+            try {
+                Eventually.eventually("it listens", RelayStage.PATIENCE, () -> listens(listener, connection, sql));
+                link.cut(Way.BOTH);
+                listener.borrows();
+                Eventually.eventually("it has noticed", RelayStage.PATIENCE, () -> !listener.isListening());
+                listener.borrowed(true);
+                link.heal();
+                Eventually.eventually(
+                        "it listens again", Duration.ofSeconds(40), () -> listens(listener, connection, sql));
+            } finally {
+                link.heal();
+                listener.close();
+                listener.join();
+            }
+        }
+    }
+
+    /** Sends its probe, as a reader does. */
+    private static boolean listens(WakeUpListener listener, Connection connection, WakeUpSql sql) {
+        try {
+            listener.probe(connection, sql);
+            return listener.isListening();
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -30,7 +30,8 @@ final class PostgresListener {
      * A connection on which nothing comes is asked now and then whether it lives, by an empty message that costs the
      * database nothing.
      *
-     * A borrowed connection is given up when statements have to wait for one: they are what leases live on.
+     * A borrowed connection is given up when statements have to wait for one: they are what leases live on. But not
+     * when the server is silent: then nobody is lent any, whoever gives one up.
      */
     private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
     private static final AtomicLong SERIAL = new AtomicLong();
@@ -198,7 +199,7 @@ final class PostgresListener {
             var deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROBE_MILLIS);
             while (!closed && !probed && System.nanoTime() - deadline < 0) {
                 hear(notifications);
-                if (gaveUp()) {
+                if (gaveUp(opened)) {
                     return POOLED_RETRY_NANOS;
                 }
             }
@@ -223,7 +224,7 @@ final class PostgresListener {
                     requireAlive(opened);
                     heard = System.nanoTime();
                 }
-                if (gaveUp()) {
+                if (gaveUp(opened)) {
                     return POOLED_RETRY_NANOS;
                 }
                 if (suspect) {
@@ -277,8 +278,12 @@ final class PostgresListener {
         return false;
     }
 
-    private boolean gaveUp() {
+    private boolean gaveUp(Connection opened) throws SQLException {
         if (source.isOurs() || !receiver.starves()) {
+            return false;
+        }
+        requireAlive(opened);
+        if (!receiver.starves()) {
             return false;
         }
         log.warn(

@@ -15,6 +15,7 @@ import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.testkit.Eventually;
+import dev.bellwether.testkit.FaultProxy;
 import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -29,6 +30,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
@@ -224,6 +226,77 @@ class BorrowedConnectionsTest {
         public void heard(PostgresSeats.Announcement announcement) {}
     }
 
+    /** Then nobody is lent any, whoever gives one up; and for a minute nobody would hear of a change. */
+    @Test
+    void theListenerDoesNotGiveItsConnectionUpWhileTheServerIsSilent() throws Exception {
+        var server = PostgresServer.shared();
+        try (var link = FaultProxy.to("127.0.0.1", server.port());
+                var statements = server.connect()) {
+            var hears = new Hearing(statements, "c" + table);
+            var lends = new Lending(() -> DriverManager.getConnection(
+                    PostgresServer.uri(link.port()) + "&loginTimeout=2"));
+            var listener = new PostgresListener(Source.of(lends), "c" + table, "us", hears);
+            listener.start();
+            try {
+                Eventually.eventually("it listens", PATIENCE, () -> hears.begun.get() == 1);
+                link.cut();
+                hears.starves.set(true);
+                Eventually.eventually("it has noticed", PATIENCE, () -> hears.ended.get() > 0);
+                hears.starves.set(false);
+                link.heal();
+                Eventually.eventually("it listens again", Duration.ofSeconds(40), () -> hears.begun.get() == 2);
+            } finally {
+                link.heal();
+                listener.close();
+            }
+        }
+    }
+
+    /** Has a probe sent over another connection, and counts how often it begins to hear, and ends. */
+    private static final class Hearing implements PostgresListener.Receiver {
+        private final Connection statements;
+        private final String channel;
+        private final AtomicInteger begun = new AtomicInteger();
+        private final AtomicInteger ended = new AtomicInteger();
+        private final AtomicBoolean starves = new AtomicBoolean();
+
+        private Hearing(Connection statements, String channel) {
+            this.statements = statements;
+            this.channel = channel;
+        }
+
+        @Override
+        public CompletionStage<Integer> probe() {
+            try {
+                execute(statements, "NOTIFY " + channel + ", 'us'");
+                return CompletableFuture.completedFuture(0);
+            } catch (SQLException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        @Override
+        public void listening() {
+            begun.incrementAndGet();
+        }
+
+        @Override
+        public void silenced() {
+            ended.incrementAndGet();
+        }
+
+        @Override
+        public void echo() {}
+
+        @Override
+        public boolean starves() {
+            return starves.get();
+        }
+
+        @Override
+        public void heard(PostgresSeats.Announcement announcement) {}
+    }
+
     @Test
     void theListenerGivesItsConnectionUpBeforeTheStatementsStarve() throws Exception {
         var pooled = new HikariConfig();
@@ -262,7 +335,7 @@ class BorrowedConnectionsTest {
     @ValueSource(booleans = {false, true})
     void whoIsRefusedAConnectionDoesNotAskForOneAllTheTime(boolean unchecked) throws Exception {
         var asked = new AtomicInteger();
-        var refusing = new java.util.concurrent.atomic.AtomicBoolean();
+        var refusing = new AtomicBoolean();
         var pooled = new HikariConfig();
         pooled.setJdbcUrl(PostgresServer.shared().uri());
         pooled.setMaximumPoolSize(4);
