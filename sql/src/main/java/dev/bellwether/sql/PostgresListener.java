@@ -195,7 +195,7 @@ final class PostgresListener {
                 statement.execute("LISTEN " + channel);
             }
             probed = false;
-            receiver.probe();
+            var sent = receiver.probe().toCompletableFuture();
             var deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROBE_MILLIS);
             while (!closed && !probed && System.nanoTime() - deadline < 0) {
                 hear(notifications);
@@ -204,7 +204,9 @@ final class PostgresListener {
                 }
             }
             if (!probed && !closed) {
-                unheard++;
+                if (sent.isDone() && !sent.isCompletedExceptionally()) { // else it is the statements that are late
+                    unheard++;
+                }
                 if (unheard < MOST_UNHEARD) {
                     return 0;
                 }

@@ -252,6 +252,24 @@ class BorrowedConnectionsTest {
         }
     }
 
+    /** As where thousands of claims are before it. That says nothing of notices, and of no pooler. */
+    @Test
+    void theListenerTriesAgainSoonWhileItsProbesAreNotSent() throws Exception {
+        var server = PostgresServer.shared();
+        try (var statements = server.connect()) {
+            var hears = new Hearing(statements, "c" + table);
+            hears.unsent.set(3);
+            var lends = new Lending(() -> DriverManager.getConnection(server.uri()));
+            var listener = new PostgresListener(Source.of(lends), "c" + table, "us", hears);
+            listener.start();
+            try {
+                Eventually.eventually("it listens", Duration.ofSeconds(40), () -> hears.begun.get() == 1);
+            } finally {
+                listener.close();
+            }
+        }
+    }
+
     /** Has a probe sent over another connection, and counts how often it begins to hear, and ends. */
     private static final class Hearing implements PostgresListener.Receiver {
         private final Connection statements;
@@ -259,6 +277,8 @@ class BorrowedConnectionsTest {
         private final AtomicInteger begun = new AtomicInteger();
         private final AtomicInteger ended = new AtomicInteger();
         private final AtomicBoolean starves = new AtomicBoolean();
+        /** So many probes are not sent. */
+        private final AtomicInteger unsent = new AtomicInteger();
 
         private Hearing(Connection statements, String channel) {
             this.statements = statements;
@@ -267,6 +287,9 @@ class BorrowedConnectionsTest {
 
         @Override
         public CompletionStage<Integer> probe() {
+            if (unsent.getAndDecrement() > 0) {
+                return new CompletableFuture<>();
+            }
             try {
                 execute(statements, "NOTIFY " + channel + ", 'us'");
                 return CompletableFuture.completedFuture(0);
