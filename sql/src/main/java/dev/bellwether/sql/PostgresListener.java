@@ -45,6 +45,9 @@ final class PostgresListener {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
     private static final long POOLED_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** Longer than a thread takes that hears nothing, and gives its connection back in vain. */
+    private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     private static final long WAKE_MILLIS = 1_000;
     private static final long CLOSE_MILLIS = 2_000;
 
@@ -58,6 +61,7 @@ final class PostgresListener {
     private volatile @Nullable Connection aborted;
     private volatile boolean closed;
     private volatile boolean suspect;
+    private volatile long suspectSinceNanos;
 
     // the thread's own
     private boolean probed;
@@ -117,9 +121,19 @@ final class PostgresListener {
         launch();
     }
 
-    /** What we announced has not arrived: connects again. */
+    /**
+     * What we announced has not arrived: connects again. Where the network fell silent within a message, the driver
+     * waits for the rest of it without a limit. So a thread that does not notice loses its connection.
+     */
     void suspect() {
-        suspect = true;
+        var now = System.nanoTime();
+        if (!suspect) {
+            suspectSinceNanos = now;
+            suspect = true;
+        } else if (now - suspectSinceNanos > STUCK_NANOS) {
+            suspectSinceNanos = now;
+            abort();
+        }
     }
 
     void close() {

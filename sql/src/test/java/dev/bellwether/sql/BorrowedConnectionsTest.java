@@ -36,10 +36,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 
 /** What becomes of connections that are lent to us, and of us where there are few. */
 class BorrowedConnectionsTest {
@@ -268,6 +271,73 @@ class BorrowedConnectionsTest {
                 listener.close();
             }
         }
+    }
+
+    /** As where the network falls silent within a message: the driver waits for the rest of it without a limit. */
+    @Test
+    void aListenerThatHangsInTheDriverConnectsAgain() throws Exception {
+        var server = PostgresServer.shared();
+        try (var statements = server.connect()) {
+            var hears = new Hearing(statements, "c" + table);
+            var opened = new AtomicInteger();
+            var lends = new Lending(() -> {
+                var real = DriverManager.getConnection(server.uri());
+                return opened.getAndIncrement() == 0 ? hanging(real) : real;
+            });
+            var listener = new PostgresListener(Source.of(lends), "c" + table, "us", hears);
+            listener.start();
+            try {
+                Eventually.eventually("it listens", PATIENCE, () -> hears.begun.get() == 1);
+                Eventually.eventually("it listens again", Duration.ofSeconds(40), () -> {
+                    listener.suspect(); // as what is announced is missed again and again
+                    return hears.begun.get() == 2;
+                });
+            } finally {
+                listener.close();
+            }
+        }
+    }
+
+    /** Returns a connection that tells of the first notice, and then of nothing until it is aborted. */
+    private static Connection hanging(Connection real) throws SQLException {
+        var first = new AtomicBoolean(true);
+        var aborted = new CompletableFuture<Boolean>();
+        var driver = real.unwrap(PGConnection.class);
+        var hears = (PGConnection) proxy(PGConnection.class, driver, (method, arguments) -> {
+            if (!method.equals("getNotifications")) {
+                return null;
+            }
+            if (first.get()) {
+                var told = driver.getNotifications((Integer) arguments[0]);
+                first.set(told == null || told.length == 0);
+                return told == null ? new PGNotification[0] : told;
+            }
+            aborted.join();
+            throw new SQLException("pretended: aborted", "08006");
+        });
+        return (Connection) proxy(Connection.class, real, (method, arguments) -> {
+            if (method.equals("abort")) {
+                aborted.complete(true);
+            }
+            return method.equals("unwrap") ? hears : null;
+        });
+    }
+
+    /** What is done instead of a method; null where the method itself is to be called. */
+    private interface Instead {
+        @Nullable
+        Object of(String method, Object[] arguments) throws SQLException;
+    }
+
+    private static Object proxy(Class<?> face, Object real, Instead instead) {
+        return Proxy.newProxyInstance(face.getClassLoader(), new Class<?>[] {face}, (self, method, given) -> {
+            var result = instead.of(method.getName(), given == null ? new Object[0] : given);
+            try {
+                return result == null ? method.invoke(real, given) : result;
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        });
     }
 
     /** Has a probe sent over another connection, and counts how often it begins to hear, and ends. */
