@@ -1,7 +1,9 @@
 package dev.bellwether.spring;
 
 import dev.bellwether.outbox.RelayEvent;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -10,9 +12,19 @@ import org.jspecify.annotations.Nullable;
 /** What keeps shards of this process's relay from publishing, as its events tell. Thread-safe. */
 final class RelayTroubles implements Consumer<RelayEvent> {
     private final Map<Integer, RelayEvent> troubles = new ConcurrentHashMap<>();
+    /** The shards that it leads. */
+    private final Set<Integer> led = new HashSet<>(); // guarded by this
 
     @Override
-    public void accept(RelayEvent event) {
+    public synchronized void accept(RelayEvent event) {
+        if (event instanceof RelayEvent.LeaderAcquired) {
+            led.add(event.shard());
+        } else if (event instanceof RelayEvent.LeaderRevoked || event instanceof RelayEvent.LeaderFenced) {
+            led.remove(event.shard());
+        }
+        if (isOfLeader(event) && !led.contains(event.shard())) {
+            return; // what is told late is not ours any more, and nothing would tell us that it is over
+        }
         if (text(event) != null) {
             troubles.merge(event.shard(), event, (known, news) -> isPermanent(known) ? known : news);
         } else if (event instanceof RelayEvent.LeaderRefreshed
@@ -35,6 +47,13 @@ final class RelayTroubles implements Consumer<RelayEvent> {
         var texts = new TreeMap<String, String>();
         troubles.forEach((shard, event) -> texts.put(String.valueOf(shard), String.valueOf(text(event))));
         return texts;
+    }
+
+    /** Returns whether it is told by one that leads, of what keeps that from publishing. */
+    private static boolean isOfLeader(RelayEvent event) {
+        return event instanceof RelayEvent.Faulted
+                || event instanceof RelayEvent.Halted
+                || event instanceof RelayEvent.StoodDown;
     }
 
     private static boolean isPermanent(RelayEvent event) {
