@@ -296,8 +296,9 @@ public final class LoopElections implements Elections {
     public Optional<RosterState> rosterState(String name) {
         requireOpen();
         Names.election(name);
+        var carries = carrier();
         return Requests.answer(
-                carrier().read(name),
+                Requests.ask(() -> carries.read(name)),
                 config.requestTimeout(),
                 "look at roster \"" + name + "\" on " + arbiter.describe());
     }
@@ -322,7 +323,10 @@ public final class LoopElections implements Elections {
     @Override
     public List<String> list() {
         requireOpen();
-        return Requests.answer(arbiter.list(), config.requestTimeout(), "list the elections on " + arbiter.describe())
+        return Requests.answer(
+                        Requests.ask(arbiter::list),
+                        config.requestTimeout(),
+                        "list the elections on " + arbiter.describe())
                 .stream()
                 .sorted()
                 .toList();

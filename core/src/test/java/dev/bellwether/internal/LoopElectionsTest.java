@@ -21,6 +21,8 @@ import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
+import dev.bellwether.spi.Order;
+import dev.bellwether.spi.View;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -28,6 +30,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -37,6 +40,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -609,6 +613,35 @@ class LoopElectionsTest {
                     .isInstanceOf(UnavailableException.class)
                     .hasMessageContaining("\"a\"")
                     .hasMessageContaining("50 ms");
+        }
+    }
+
+    /** It may, instead of answering: whether an order was carried out is not known then. */
+    @Test
+    void aStoreThatThrowsIsUnavailableToObserversAndOperators() {
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system())) {
+            @Override
+            public CompletionStage<View> read(String election) {
+                throw new IllegalStateException("planted: the client is closed");
+            }
+
+            @Override
+            public CompletionStage<Boolean> order(String election, Order order) {
+                throw new IllegalStateException("planted: the client is closed");
+            }
+
+            @Override
+            public CompletionStage<List<String>> list() {
+                throw new IllegalStateException("planted: the client is closed");
+            }
+        };
+        try (var elections = Elections.over(wire, ElectionsConfig.defaults())) {
+            var election = elections.election("a");
+            for (var call : List.<ThrowingCallable>of(election::state, election::standDown, elections::list)) {
+                assertThatThrownBy(call)
+                        .isInstanceOf(UnavailableException.class)
+                        .hasRootCauseMessage("planted: the client is closed");
+            }
         }
     }
 

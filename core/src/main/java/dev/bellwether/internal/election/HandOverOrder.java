@@ -6,6 +6,7 @@ import dev.bellwether.HandOver.Outcome;
 import dev.bellwether.Leader;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.HandOverNote.Stage;
@@ -105,7 +106,7 @@ final class HandOverOrder {
         loop.execute(() -> {
             hopeNanos = loop.clock().nanos() + timeout.toNanos();
             lookAgainIn(timeout.toNanos());
-            LeaseSeat.deliver(loop, arbiter.read(name, loop), (view, error) -> {
+            LeaseSeat.deliver(loop, Requests.ask(() -> arbiter.read(name, loop)), (view, error) -> {
                 if (outcome.isDone()) {
                     return; // the answer comes too late: it has been told that nothing was ordered
                 }
@@ -128,11 +129,17 @@ final class HandOverOrder {
         former = view.holder().orElseThrow().candidate();
         var id = UUID.randomUUID().toString();
         var note = new HandOverNote(view.token(), id, Stage.ASKED, within, to.orElse(""));
-        watch = arbiter.watch(name, seen -> loop.execute(() -> see(seen)), loop);
+        try {
+            watch = arbiter.watch(name, seen -> loop.execute(() -> see(seen)), loop);
+        } catch (RuntimeException | Error e) { // nothing has been ordered yet
+            fail(e);
+            return;
+        }
         readyByNanos = loop.clock().nanos() + within.toNanos();
         hopeNanos = readyByNanos + timeout.toNanos();
         sent = true;
-        LeaseSeat.deliver(loop, arbiter.note(name, view.token(), view.note(), note.text()), (done, error) -> {
+        var noted = Requests.ask(() -> arbiter.note(name, view.token(), view.note(), note.text()));
+        LeaseSeat.deliver(loop, noted, (done, error) -> {
             if (done == null && !(error instanceof UnavailableException)) {
                 fail(error);
             } else {
@@ -192,7 +199,7 @@ final class HandOverOrder {
         }
         reading = true;
         readAgain = false;
-        LeaseSeat.deliver(loop, arbiter.read(name, loop), (view, error) -> {
+        LeaseSeat.deliver(loop, Requests.ask(() -> arbiter.read(name, loop)), (view, error) -> {
             // each look puts our timer off, and a watch may tell of more than one change a second
             turnNanos = System.nanoTime();
             reading = false;
@@ -289,7 +296,8 @@ final class HandOverOrder {
         }
         if (!withdrawing) {
             withdrawing = true;
-            LeaseSeat.deliver(loop, arbiter.note(name, order.token(), order.text(), ""), (done, error) -> {
+            var noted = Requests.ask(() -> arbiter.note(name, order.token(), order.text(), ""));
+            LeaseSeat.deliver(loop, noted, (done, error) -> {
                 withdrawing = false;
                 lookAfterWithdrawal(Boolean.TRUE.equals(done)); // it tells what is so
             });

@@ -3,6 +3,7 @@ package dev.bellwether.internal.election;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Quietly;
+import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
@@ -258,7 +259,7 @@ final class LeaseArbiter implements Arbiter {
             if (!closed) {
                 lookAgainIn(LOOK_NANOS); // should no answer come
                 var known = vacancies;
-                LeaseSeat.deliver(loop, store.read(election), (view, error) -> {
+                LeaseSeat.deliver(loop, Requests.ask(() -> store.read(election)), (view, error) -> {
                     if (view != null) {
                         see(view, vacancies != known);
                     }

@@ -3,6 +3,7 @@ package dev.bellwether.internal.election;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics.Attempt;
+import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -21,7 +22,6 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
@@ -988,13 +988,7 @@ final class LeaseSeat implements Seat {
      * either.
      */
     private <T> void ask(Supplier<CompletionStage<T>> request, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        CompletionStage<T> stage;
-        try {
-            stage = request.get();
-        } catch (RuntimeException | Error e) {
-            stage = CompletableFuture.failedStage(e);
-        }
-        deliver(loop, stage, then);
+        deliver(loop, Requests.ask(request), then);
     }
 
     static <T> void deliver(Loop loop, CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {

@@ -53,7 +53,7 @@ public final class SeatElection implements Election {
 
     @Override
     public State state() {
-        var view = Requests.answer(arbiter.read(name, loop), timeout, "read " + this);
+        var view = Requests.answer(Requests.ask(() -> arbiter.read(name, loop)), timeout, "read " + this);
         return new State(view.leader(), view.candidates(), view.ended());
     }
 
@@ -133,7 +133,8 @@ public final class SeatElection implements Election {
     }
 
     private boolean order(Order order, String verb) {
-        return Requests.answer(arbiter.order(name, order), timeout, verb + " (" + this + ")");
+        return Requests.answer(
+                Requests.ask(() -> arbiter.order(name, order)), timeout, verb + " (" + this + ")");
     }
 
     /** Lets through what differs from the last. Confined to the loop, but for the flag. */

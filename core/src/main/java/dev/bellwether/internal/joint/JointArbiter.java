@@ -5,6 +5,7 @@ import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.election.LazyArbiter;
+import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
@@ -39,11 +40,7 @@ public final class JointArbiter implements Arbiter {
      */
     public record Side(Arbiter arbiter, @Nullable Loop loop, Runnable close) {
         private CompletionStage<View> read(String election, Loop joint) {
-            try {
-                return arbiter.read(election, loop == null ? joint : loop);
-            } catch (RuntimeException e) {
-                return CompletableFuture.failedStage(e);
-            }
+            return Requests.ask(() -> arbiter.read(election, loop == null ? joint : loop));
         }
 
         private Watch watch(String election, Consumer<View> watcher, Loop joint) {

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /** Waits for the answer to a request. */
 public final class Requests {
@@ -23,6 +24,15 @@ public final class Requests {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while waiting to " + what, e);
+        }
+    }
+
+    /** Asks. What throws instead of answering has not answered. */
+    public static <T> CompletionStage<T> ask(Supplier<? extends CompletionStage<T>> request) {
+        try {
+            return request.get();
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedStage(e);
         }
     }
 

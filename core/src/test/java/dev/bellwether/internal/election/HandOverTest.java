@@ -11,6 +11,7 @@ import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.record.ForwardingRecordStore;
 import dev.bellwether.memory.MemoryRecordStore;
 import dev.bellwether.spi.Arbiter;
@@ -198,6 +199,68 @@ class HandOverTest {
         rig.wire.cutFrom = "note";
         rig.pass(WITHIN.plusSeconds(3));
         assertThatThrownBy(outcome::join).hasMessageContaining("it may still be carried out");
+    }
+
+    /** As a store may instead of answering. */
+    @Test
+    void anOrderFailsWithTheReasonIfTheSeatCannotBeAskedFor() {
+        stand("a");
+        stand("b");
+        rig.wire.thrown = new IllegalStateException("planted: the client is closed");
+        var outcome = handOver("b", lasting());
+        rig.settle();
+        assertThat(outcome).isCompletedExceptionally();
+        assertThatThrownBy(outcome::join).hasMessageContaining("planted: the client is closed");
+    }
+
+    @Test
+    void anOrderIsDrivenOnThoughAQuestionForTheSeatThrows() {
+        stand("a");
+        var standby = stand("b");
+        rig.executor.keeps = true;
+        var outcome = handOver("b", lasting());
+        rig.settle();
+        rig.wire.thrown = new IllegalStateException("planted: the client is closed");
+        rig.pass(Duration.ofSeconds(1)); // until it has looked again
+        rig.wire.thrown = null;
+        rig.executor.letGo();
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(standby.isLeader()).isTrue();
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.DONE);
+    }
+
+    @Test
+    void anOrderFailsWithTheReasonIfTheSeatCannotBeWatched() {
+        var queue = new Queue();
+        queue.isWatched = false;
+        var outcome = order(queue, "b", lasting()).begin().toCompletableFuture();
+        rig.settle();
+        assertThat(outcome).isCompletedExceptionally();
+        assertThatThrownBy(outcome::join).hasMessageContaining("planted: no watch");
+        assertThat(queue.seat.note()).as("what has failed is not ordered").isEmpty();
+    }
+
+    /** Returns the loop as one that outlasts a turn that throws. */
+    private Loop lasting() {
+        return new ForwardingLoop(rig.loop) {
+            @Override
+            public void execute(Runnable turn) {
+                super.execute(() -> run(turn));
+            }
+
+            @Override
+            public Timer at(long nanos, Runnable turn) {
+                return super.at(nanos, () -> run(turn));
+            }
+
+            private void run(Runnable turn) {
+                try {
+                    turn.run();
+                } catch (RuntimeException e) {
+                    rig.heard.add("a turn threw: " + e);
+                }
+            }
+        };
     }
 
     @Test
@@ -504,11 +567,19 @@ class HandOverTest {
         return order(arbiter, to).begin().toCompletableFuture();
     }
 
+    private CompletableFuture<HandOver> handOver(String to, Loop loop) {
+        return order(LazyArbiter.arbiter(rig.wire), to, loop).begin().toCompletableFuture();
+    }
+
     private HandOverOrder order(Arbiter arbiter, String to) {
+        return order(arbiter, to, rig.loop);
+    }
+
+    private static HandOverOrder order(Arbiter arbiter, String to, Loop loop) {
         return new HandOverOrder(
                 "billing",
                 arbiter,
-                rig.loop,
+                loop,
                 TIMEOUT,
                 Optional.of(to).filter(one -> !one.isEmpty()),
                 WITHIN,
@@ -588,6 +659,7 @@ class HandOverTest {
         private Consumer<View> watcher = view -> {};
         private boolean answers = true;
         private boolean withdraws = true;
+        private boolean isWatched = true;
         private int withdrawals;
 
         private static View seat(long token, String first) {
@@ -615,6 +687,9 @@ class HandOverTest {
 
         @Override
         public Watch watch(String election, Consumer<View> watcher, Loop loop) {
+            if (!isWatched) {
+                throw new IllegalStateException("planted: no watch");
+            }
             this.watcher = watcher;
             return Watch.NONE;
         }
