@@ -55,7 +55,8 @@ public interface Mandate {
      * Returns normally if the mandate will hold for at least the given time, without any further extension: ask for
      * what the next step takes.
      *
-     * @throws NotLeaderException if it will not: do not begin the step
+     * @throws NotLeaderException if it will not: do not begin the step. If no mandate of this lease ever holds for so
+     *     long, a warning in the log says so, once for each mandate
      */
     void ensure(Duration atLeast);
 }

@@ -2,14 +2,20 @@ package dev.bellwether.internal.election;
 
 import dev.bellwether.Mandate;
 import dev.bellwether.NotLeaderException;
+import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A mandate. Thread-safe: written by the loop, read by anyone. */
 public final class LocalMandate implements Mandate {
+    private static final Logger log = LoggerFactory.getLogger(Mandate.class);
+
     private final String election;
     private final String candidate;
     private final long token;
@@ -17,6 +23,7 @@ public final class LocalMandate implements Mandate {
 
     /** Null once the mandate is over: ended by the loop, or seen to be over by anyone. Never set again after that. */
     private final AtomicReference<@Nullable Validity> validity;
+    private final AtomicBoolean warned = new AtomicBoolean();
     /** What it was at last, also once the mandate is over. Loop only. */
     private Validity last;
     /** By the loop, and not because its time is over. Loop only. */
@@ -78,16 +85,29 @@ public final class LocalMandate implements Mandate {
     @Override
     public void ensure(Duration atLeast) {
         var left = remaining();
-        if (left.isZero() || left.compareTo(atLeast) < 0) {
-            throw new NotLeaderException("mandate %d of %s in election \"%s\" %s"
-                    .formatted(
-                            token,
-                            candidate,
-                            election,
-                            left.isZero()
-                                    ? "is over"
-                                    : "holds for " + Durations.show(left) + " only, and you asked for "
-                                            + Durations.show(atLeast)));
+        if (left.isZero()) {
+            throw new NotLeaderException(describe("is over"));
+        } else if (left.compareTo(atLeast) < 0) {
+            var refusal = describe(
+                    "holds for " + Durations.show(left) + " only, and you asked for " + Durations.show(atLeast));
+            var present = validity.get();
+            if (present != null && present.length().compareTo(atLeast) < 0) {
+                refusal += ": no renewal gives it more than " + Durations.show(present.length())
+                        + ". Ask for less, or make the lease longer";
+                warnOnce(refusal);
+            }
+            throw new NotLeaderException(refusal);
+        }
+    }
+
+    private String describe(String how) {
+        return "mandate %d of %s in election \"%s\" %s".formatted(token, candidate, election, how);
+    }
+
+    /** A task that is refused each time would be run again and again, and nobody would know why it does nothing. */
+    private void warnOnce(String refusal) {
+        if (warned.compareAndSet(false, true)) {
+            Quietly.run(() -> log.warn("{}", refusal));
         }
     }
 

@@ -49,6 +49,11 @@ record Validity(
                 TimeUnit.NANOSECONDS.toMillis(drift) + 2);
     }
 
+    /** Returns for how long it holds from its proof on. */
+    Duration length() {
+        return Duration.ofNanos(deadlineNanos - since.nanos());
+    }
+
     boolean holds(Clock clock) {
         return holds(clock.nanos(), clock.wallMillis());
     }

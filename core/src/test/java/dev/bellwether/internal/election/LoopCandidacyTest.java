@@ -147,6 +147,22 @@ class LoopCandidacyTest {
         assertThat(steps).isNotEmpty();
     }
 
+    /** It never does anything: each step ends as if its mandate did, and the next one is as fruitless. */
+    @Test
+    void aTaskThatAsksForMoreTimeThanItsMandateEverHasIsWarnedOfOnce() {
+        var candidacy = rig.stand("a", rig.config());
+        candidacy.whileLeading(mandate -> mandate.ensure(Duration.ofSeconds(30)));
+        rig.pass(Duration.ofMinutes(1));
+        assertThat(log.said("WARN"))
+                .singleElement()
+                .asString()
+                .startsWith("mandate 1 of a in election \"billing\" holds for ")
+                .endsWith(" only, and you asked for 30 s: no renewal gives it more than 7.9 s."
+                        + " Ask for less, or make the lease longer");
+        assertThat(candidacy.isLeader()).isTrue();
+        assertThat(rig.figures.failures).isEmpty();
+    }
+
     @Test
     void aTaskThatFailsWhileItsMandateEndsIsCountedAndWarnedOf() {
         failWhileStandingDown(new IllegalStateException("planted"));
