@@ -15,6 +15,7 @@ import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.Watch;
 import dev.bellwether.internal.election.Rig;
 import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.loop.LoopThread;
@@ -40,6 +41,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -206,6 +208,31 @@ class LoopElectionsTest {
         assertThatThrownBy(() -> Elections.over("the store", () -> wire, config))
                 .isInstanceOf(OutOfMemoryError.class);
         assertThat(closed).as("nobody else knows of it").isTrue();
+    }
+
+    @Test
+    void aWatchThatCannotBeEndedKeepsNoConnectionOpen() throws Exception {
+        var told = new CountDownLatch(2);
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system())) {
+            @Override
+            public Watch watch(String election, Consumer<View> watcher) {
+                var watch = super.watch(election, watcher);
+                return () -> {
+                    watch.close();
+                    throw new IllegalStateException("planted: the client cannot unsubscribe");
+                };
+            }
+        };
+        var closed = new AtomicBoolean();
+        wire.onClose = () -> closed.set(true);
+        var elections = Elections.over(wire, ElectionsConfig.defaults());
+        for (var name : List.of("a", "b")) {
+            var unused = elections.election(name).watch(leader -> told.countDown());
+        }
+        assertThat(told.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        elections.close();
+        assertThat(wire.watchers).isEmpty();
+        assertThat(closed).isTrue();
     }
 
     @Test

@@ -125,7 +125,13 @@ final class LeaseArbiter implements Arbiter {
 
     @Override
     public void close() {
-        List.of(open.toArray(Watch[]::new)).forEach(Watch::close);
+        for (var watch : open.toArray(Watch[]::new)) {
+            try {
+                watch.close();
+            } catch (RuntimeException | Error e) { // it keeps open neither the others nor the store
+                Quietly.run(() -> log.warn("a watch on {} could not be ended in order", describe(), e));
+            }
+        }
         store.close();
     }
 
