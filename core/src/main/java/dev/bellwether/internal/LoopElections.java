@@ -132,20 +132,29 @@ public final class LoopElections implements Elections {
             try {
                 return over(backend, config);
             } catch (RuntimeException | Error e) { // there may be no thread for the loop
-                closeForNobody(backend, e);
+                closeForNobody(backend::close, e);
                 throw e;
             }
         }
-        var arbiter = new LazyArbiter(where, connector);
+        return lazily(new LazyArbiter(where, connector), config);
+    }
+
+    /** Holds elections over what this begins to connect to. */
+    static LoopElections lazily(LazyArbiter arbiter, ElectionsConfig config) {
         var elections = new LoopElections(arbiter, arbiter::rosters, config);
-        arbiter.start();
+        try {
+            arbiter.start();
+        } catch (RuntimeException | Error e) { // there may be no thread for that
+            closeForNobody(elections::close, e);
+            throw e;
+        }
         return elections;
     }
 
     /** Nobody else knows of it. */
-    private static void closeForNobody(Backend backend, Throwable because) {
+    private static void closeForNobody(Runnable close, Throwable because) {
         try {
-            backend.close();
+            close.run();
         } catch (RuntimeException | Error e) {
             because.addSuppressed(e);
         }

@@ -16,6 +16,7 @@ import dev.bellwether.Phase;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.internal.election.LazyArbiter;
 import dev.bellwether.internal.election.Rig;
 import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.loop.LoopThread;
@@ -233,6 +234,19 @@ class LoopElectionsTest {
         elections.close();
         assertThat(wire.watchers).isEmpty();
         assertThat(closed).isTrue();
+    }
+
+    @Test
+    void electionsThatCannotBeginToConnectLeaveNoThreadBehind() throws Exception {
+        var arbiter = new LazyArbiter("the store", () -> {
+            throw new UnavailableException("planted");
+        });
+        arbiter.start(); // its thread cannot be started again, as one for which the system has no room cannot be
+        var loop = ToldLoop.started();
+        var config =
+                ElectionsConfig.builder().connectLazily(true).loop(loop).build();
+        assertThatThrownBy(() -> LoopElections.lazily(arbiter, config)).isInstanceOf(IllegalThreadStateException.class);
+        assertThat(loop.closed.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
