@@ -512,9 +512,7 @@ public final class LazyArbiter implements Arbiter {
 
         @Override
         void refuse(ElectionException error) {
-            if (connected != null) { // else anybody who asks is told
-                Quietly.run(() -> log.error("{} has failed, and is told nothing", this, error));
-            }
+            Quietly.run(() -> log.error("{} has failed, and is told nothing", this, error));
         }
 
         @Override

@@ -226,6 +226,32 @@ class LazyArbiterTest {
         }
     }
 
+    /** Who watches asks nothing, and nobody may stand. */
+    @Test
+    void aWatchThatNoWaitingCanBeginIsToldInTheLog() {
+        try (var log = new LogSaid();
+                var elections = lazily(() -> {
+                    there.join();
+                    throw new AccessRefusedException("wrong password");
+                })) {
+            var before = elections.election("billing").watch(leader -> {});
+            there.complete(true);
+            awaitError(log, "a watch of \"billing\" has failed, and is told nothing");
+            var after = elections.election("other").watch(leader -> {});
+            awaitError(log, "a watch of \"other\" has failed, and is told nothing");
+            before.close();
+            after.close();
+        }
+    }
+
+    private static void awaitError(LogSaid log, String line) {
+        var until = System.nanoTime() + PATIENCE.toNanos();
+        while (!log.said("ERROR").contains(line) && System.nanoTime() - until < 0) {
+            Thread.onSpinWait();
+        }
+        assertThat(log.said("ERROR")).contains(line);
+    }
+
     @Test
     void aRefusalKeepsItsTypeForThoseThatComeLater() {
         try (var elections = lazily(() -> {
