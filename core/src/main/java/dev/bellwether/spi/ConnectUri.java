@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.StringJoiner;
@@ -167,10 +166,9 @@ public final class ConnectUri {
         }
     }
 
-    private boolean holdsSecret(Throwable error) {
-        return Stream.iterate(error, Objects::nonNull, Throwable::getCause)
-                .map(String::valueOf)
-                .anyMatch(said -> !redact(said).equals(said));
+    boolean holdsSecret(Throwable error) {
+        return Causes.of(error).stream().map(String::valueOf).anyMatch(said -> !redact(said)
+                .equals(said));
     }
 
     /**

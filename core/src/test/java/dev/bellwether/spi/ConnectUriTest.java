@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a URI means, what is wrong with it, and that it never shows a secret. */
@@ -297,6 +298,21 @@ class ConnectUriTest {
         }
         assertThat(ConnectUri.parse("joint:?old=memory:a&next=memory:b"))
                 .hasToString("joint:?old=memory:a&next=memory:b");
+    }
+
+    /** Whether it may be shown as the cause is asked of whatever a driver throws. */
+    @Test
+    @Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void causesThatFormACircleHoldASecretOrNone() {
+        var uri = ConnectUri.parse("nats://app:s3cr3t@one");
+        assertThat(uri.holdsSecret(circle("wrong password"))).isFalse();
+        assertThat(uri.holdsSecret(circle("s3cr3t is no password"))).isTrue();
+    }
+
+    private static Throwable circle(String says) {
+        var first = new IllegalStateException("no connection");
+        first.initCause(new IllegalStateException(says, first));
+        return first;
     }
 
     @Test
