@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
  */
 public final class Durations {
     private static final Pattern PART = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?) ?(ms|s|min|m|h|d) ?");
+    private static final Duration LONGEST = Duration.ofDays(36_500); // that is shown in parts
     private static final long MICRO = 1_000;
     private static final long MILLI = 1_000 * MICRO;
     private static final long SECOND = 1_000 * MILLI;
@@ -22,7 +23,7 @@ public final class Durations {
      * Returns a duration as a person would write it. One that was measured, and has parts of a millisecond, is rounded.
      */
     public static String show(Duration duration) {
-        if (duration.compareTo(Duration.ofDays(36_500)) > 0) {
+        if (duration.compareTo(LONGEST) > 0 || duration.compareTo(LONGEST.negated()) < 0) {
             return duration.toDays() + " d";
         }
         return duration.isNegative() ? "-" + show(-duration.toNanos()) : show(duration.toNanos());

@@ -24,7 +24,10 @@ class DurationsTest {
         "PT1M,1 min",
         "PT1M30S,1 min 30 s",
         "PT26H,1 d 2 h",
-        "PT-2S,-2 s"
+        "PT-2S,-2 s",
+        "PT-876001H,-36500 d",
+        "PT-9223372036854775808S,-106751991167300 d",
+        "PT9223372036854775807S,106751991167300 d"
     })
     void durationsAreShownAsPeopleWriteThem(Duration duration, String shown) {
         assertThat(Durations.show(duration)).isEqualTo(shown);
