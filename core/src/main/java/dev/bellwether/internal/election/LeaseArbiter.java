@@ -1,12 +1,15 @@
 package dev.bellwether.internal.election;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.internal.loop.Quietly;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Claimant;
+import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
@@ -14,6 +17,7 @@ import dev.bellwether.spi.Order;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import dev.bellwether.spi.View;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -243,6 +247,7 @@ final class LeaseArbiter implements Arbiter {
         private final Loop loop;
         private Watch watch = Watch.NONE;
         private volatile boolean closed;
+        private boolean unreadable; // and that was told
         private @Nullable View last;
         private long vacancies; // so often the seat was seen vacant
         private Loop.@Nullable Timer timer;
@@ -266,10 +271,30 @@ final class LeaseArbiter implements Arbiter {
                 lookAgainIn(LOOK_NANOS); // should no answer come
                 var known = vacancies;
                 LeaseSeat.deliver(loop, Requests.ask(() -> store.read(election)), (view, error) -> {
+                    tell(error);
                     if (view != null) {
                         see(view, vacancies != known);
                     }
                 });
+            }
+        }
+
+        /** Says once in the log that the seat cannot be read. No answer is an outage, of which nobody is told here. */
+        private void tell(@Nullable Throwable error) {
+            if (error == null && unreadable) {
+                unreadable = false;
+                Quietly.run(() -> log.info("\"{}\" on {} can be read again", election, describe()));
+            } else if (error instanceof ElectionException
+                    && !(error instanceof UnavailableException)
+                    && !unreadable) {
+                unreadable = true;
+                Quietly.run(() -> log.warn(
+                        "\"{}\" on {} cannot be read: {}. Who watches it may hear of no change until it can be;"
+                                + " trying again every {}",
+                        election,
+                        describe(),
+                        error.getMessage(),
+                        Durations.show(Duration.ofNanos(LOOK_NANOS))));
             }
         }
 

@@ -2,7 +2,9 @@ package dev.bellwether.internal.election;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.Leader;
+import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.View;
@@ -17,6 +19,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -55,6 +58,37 @@ class LeaseArbiterTest {
         store.kept.remove().complete(held(7));
         rig.settle();
         assertThat(heard).containsExactly(Optional.of(7L), Optional.empty());
+    }
+
+    /** It is told nothing, and asks nothing: only the log can say why. */
+    @Test
+    void thatAnElectionMayNotBeReadIsToldOnceInTheLog() {
+        try (var log = new LogSaid()) {
+            store.views.add(held(7));
+            store.refused = new AccessRefusedException("SELECT is denied");
+            watch();
+            rig.pass(Duration.ofSeconds(20));
+            assertThat(heard).isEmpty();
+            assertThat(log.said("WARN"))
+                    .containsExactly("\"billing\" on rig cannot be read: SELECT is denied. Who watches it may hear of"
+                            + " no change until it can be; trying again every 1 s");
+            store.refused = null;
+            rig.pass(Duration.ofSeconds(20));
+            assertThat(heard).containsExactly(Optional.of(7L));
+            assertThat(log.said("INFO")).containsExactly("\"billing\" on rig can be read again");
+            assertThat(log.said("WARN")).hasSize(1);
+        }
+    }
+
+    @Test
+    void anOutageIsNoReasonToSayThatAnElectionCannotBeRead() {
+        try (var log = new LogSaid()) {
+            store.views.add(held(7));
+            store.refused = new UnavailableException("connection refused");
+            watch();
+            rig.pass(Duration.ofSeconds(20));
+            assertThat(log.said("WARN")).isEmpty();
+        }
     }
 
     /** That a change has been heard could not be told: all that came later waited for it, and was kept in memory. */
@@ -99,6 +133,7 @@ class LeaseArbiterTest {
         private final Deque<CompletableFuture<View>> kept = new ArrayDeque<>();
         private boolean keeps;
         private boolean hasNoThread;
+        private @Nullable RuntimeException refused;
         private int watched;
         private Consumer<View> tell = view -> {};
 
@@ -108,6 +143,9 @@ class LeaseArbiterTest {
 
         @Override
         public CompletionStage<View> read(String election) {
+            if (refused != null) {
+                return CompletableFuture.failedStage(refused);
+            }
             if (keeps) {
                 kept.add(new CompletableFuture<>());
                 return kept.getLast();
