@@ -78,7 +78,7 @@ public final class Durations {
         var sum = Duration.ZERO;
         var end = 0;
         while (matcher.find() && matcher.start() == end) {
-            sum = sum.plusNanos((long) (Double.parseDouble(matcher.group(1)) * nanos(matcher.group(2))));
+            sum = sum.plusNanos(Math.round(Double.parseDouble(matcher.group(1)) * nanos(matcher.group(2))));
             end = matcher.end();
         }
         if (end > 0 && end == text.length()) {

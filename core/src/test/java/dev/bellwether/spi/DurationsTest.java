@@ -2,6 +2,7 @@ package dev.bellwether.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +45,16 @@ class DurationsTest {
         assertThat(Durations.parse("1m30s")).contains(Duration.ofSeconds(90));
         assertThat(Durations.parse("250ms")).contains(Duration.ofMillis(250));
         assertThat(Durations.parse("PT0.5S")).contains(Duration.ofMillis(500));
+    }
+
+    /** One that is a nanosecond short is shown as if it had been measured: 1 s. */
+    @Test
+    void decimalFractionsAreReadAsTheyAreWritten() {
+        for (var millis = 1; millis < 20_000; millis++) {
+            var seconds = BigDecimal.valueOf(millis, 3).toPlainString() + "s";
+            assertThat(Durations.parse(seconds)).as(seconds).contains(Duration.ofMillis(millis));
+        }
+        assertThat(Durations.parse("4.1m")).contains(Duration.ofSeconds(246));
     }
 
     @ParameterizedTest
