@@ -77,7 +77,7 @@ final class RoleWork {
                 if (last.isPresent()) {
                     last.get().successor = job;
                 } else {
-                    due.add(job);
+                    queue(job);
                 }
             }
         }
@@ -133,6 +133,11 @@ final class RoleWork {
         return here.get();
     }
 
+    private void queue(Job job) {
+        job.dueNanos = loop.clock().nanos();
+        due.add(job);
+    }
+
     private void next() {
         while (running.size() < parallelism) {
             var job = due.poll();
@@ -152,6 +157,7 @@ final class RoleWork {
         private final LocalMandate mandate;
         private final SerialExecutor serial = new SerialExecutor(executor, loop, () -> {});
         private Loop.@Nullable Timer timer;
+        private long dueNanos; // since then it waits for its turn
         private boolean stopped;
         /** Of a role that has gone and come back: what goes on when this one's step has ended. */
         private @Nullable Job successor;
@@ -172,6 +178,7 @@ final class RoleWork {
 
         private void runStep() {
             var begun = loop.clock().nanos();
+            var waitedNanos = begun - dueNanos;
             running.add(this);
             serial.submit(
                     () -> {
@@ -185,7 +192,7 @@ final class RoleWork {
                         }
                         return null;
                     },
-                    (failure, queuedNanos) -> stepEnded(begun, failure, queuedNanos));
+                    (failure, queuedNanos) -> stepEnded(begun, failure, waitedNanos + queuedNanos));
         }
 
         private void stepEnded(long begun, @Nullable Throwable failure, long queuedNanos) {
@@ -198,12 +205,12 @@ final class RoleWork {
                 var now = loop.clock().nanos();
                 timer = loop.at(TaskEnd.nextNanos(begun, interval, now, retry, failure), () -> {
                     timer = null;
-                    due.add(this);
+                    queue(this);
                     next();
                 });
             }
             if (successor != null) {
-                due.add(successor);
+                queue(successor);
                 successor = null;
             }
             ended.accept(partition);

@@ -48,6 +48,7 @@ class LoopRosterTest {
     private final List<String> heard = new ArrayList<>();
     private final ArrayDeque<Runnable> kept = new ArrayDeque<>();
     private final List<String> delayed = new ArrayList<>();
+    private final List<Duration> delays = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
     private final Elections elections = elections(rig.loop);
     private boolean leaveThrowsOnce;
@@ -305,6 +306,22 @@ class LoopRosterTest {
         assertThat(failures).hasSize(1);
     }
 
+    /** It is all that shows that a member has more to do than it may do at once. */
+    @Test
+    void howLongAStepWaitsForItsTurnIsCounted() {
+        var config = config("one", RosterMode.EXCLUSIVE, Runnable::run).toBuilder()
+                .partitions(1)
+                .parallelism(1)
+                .taskInterval(Duration.ofMinutes(1))
+                .build();
+        var roster = elections.roster("pricing", config);
+        rig.pass(LEASE.multipliedBy(2));
+        delays.clear();
+        roster.whileLeading((role, mandate) -> rig.stall(Duration.ofSeconds(2)));
+        rig.settle();
+        assertThat(delays).containsExactly(Duration.ZERO, Duration.ofSeconds(2));
+    }
+
     /** Else its work would run while what is told of its end is heard. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
@@ -345,6 +362,7 @@ class LoopRosterTest {
         @Override
         public void callbackDelayed(String election, String candidate, Duration queued) {
             delayed.add(election);
+            delays.add(queued);
         }
 
         @Override
