@@ -14,6 +14,7 @@ import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.HandOverNote;
+import dev.bellwether.spi.Interrupts;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
@@ -54,7 +55,7 @@ public final class LazyArbiter implements Arbiter {
     private final CompletableFuture<Boolean> tried = new CompletableFuture<>();
 
     private final long beganNanos = System.nanoTime();
-    private final Thread thread = new Thread(this::run, "bellwether-connect");
+    private final Thread thread = BackendThread.lasting("bellwether-connect", this::run, this::isOver);
 
     private volatile @Nullable Arbiter connected;
     private volatile @Nullable ElectionException fatal;
@@ -64,7 +65,6 @@ public final class LazyArbiter implements Arbiter {
     public LazyArbiter(String where, Supplier<? extends Backend> connector) {
         this.where = where;
         this.connector = connector;
-        thread.setDaemon(true);
     }
 
     public void start() {
@@ -87,11 +87,7 @@ public final class LazyArbiter implements Arbiter {
 
     private void run() {
         while (!isOver()) {
-            try {
-                connect();
-            } catch (Throwable e) { // there was no memory to tell of it: those who wait are told by the next try
-                Quietly.run(() -> log.error("{}: what came of a try to connect could not be told", where, e));
-            }
+            connect();
             tried.complete(true);
             if (!isOver()) {
                 BackendThread.pause(PAUSE.toNanos());
@@ -105,14 +101,20 @@ public final class LazyArbiter implements Arbiter {
         } catch (UnavailableException e) {
             silent(e);
         } catch (Throwable e) {
-            if (Causes.of(e).stream().anyMatch(OutOfMemoryError.class::isInstance)) { // or of threads
-                silent(new UnavailableException("cannot connect to " + where + " for lack of memory: " + e, e));
+            if (mayPass(e)) {
+                silent(new UnavailableException("cannot connect to " + where + ": " + e, e));
             } else if (e instanceof ElectionException said) {
                 failed(said);
             } else { // a client's, which says nothing of whether it may pass
                 failed(new ElectionException("cannot connect to " + where + ": " + e, e));
             }
         }
+    }
+
+    /** As a lack of memory or of threads does; and an interrupt is somebody else's: who closes this says so, too. */
+    private static boolean mayPass(Throwable failure) {
+        return Interrupts.caused(failure)
+                || Causes.of(failure).stream().anyMatch(VirtualMachineError.class::isInstance);
     }
 
     private boolean isOver() {
@@ -376,7 +378,10 @@ public final class LazyArbiter implements Arbiter {
             var config = present.completed(standing.config());
             try {
                 present.check(standing.election(), config);
-            } catch (UnavailableException e) {
+            } catch (RuntimeException e) {
+                if (!(e instanceof UnavailableException) && !Interrupts.caused(e)) {
+                    throw e;
+                }
                 silent(e); // whether it is refused is seen later
             }
             loop.execute(() -> {

@@ -34,6 +34,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -345,6 +346,35 @@ class LazyArbiterTest {
                     .forEach(Thread::interrupt);
             there.complete(true);
             assertThat(candidacy.await(PATIENCE)).isPresent();
+        }
+    }
+
+    /** As by one who interrupts all threads of a process: a client tells so in words of its own. */
+    @Test
+    void whatAnInterruptHasCausedFailsNobody() throws Exception {
+        var tries = new AtomicInteger();
+        var checks = new AtomicInteger();
+        try (var elections = lazily(() -> {
+            there.join();
+            if (tries.incrementAndGet() == 1) {
+                throw new ElectionException("cannot connect to the store", new InterruptedException());
+            } else if (tries.get() == 2) {
+                throw new IllegalStateException(new InterruptedException());
+            }
+            return new Rig.Wire(store) {
+                @Override
+                public void check(String election, CandidacyConfig config) {
+                    if (checks.incrementAndGet() == 1) {
+                        throw new IllegalStateException(new InterruptedException());
+                    }
+                }
+            };
+        })) {
+            var candidacy = elections.stand("billing");
+            there.complete(true);
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+            assertThat(tries).hasValue(3);
+            assertThat(checks).hasValue(1);
         }
     }
 
