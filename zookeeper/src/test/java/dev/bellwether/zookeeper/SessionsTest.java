@@ -7,7 +7,6 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
-import dev.bellwether.Leader;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
@@ -16,10 +15,9 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -165,7 +163,7 @@ class SessionsTest {
                 lease -> Hands.unstarted(servers.addresses(), 1_000),
                 Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
                 "the test's server");
-        var seen = new AtomicReference<>(Optional.<Leader>empty());
+        var isLed = new AtomicBoolean();
         try (var others = Elections.connect(SharedServer.uri());
                 var leader = others.stand(name, SHORT);
                 var watching = named(
@@ -174,12 +172,12 @@ class SessionsTest {
                                 "the test's server",
                                 () -> new ZooKeeperArbiter(sessions, LentSessionTest.config()),
                                 ElectionsConfig.defaults()));
-                var watch = watching.election(name).watch(seen::set)) {
-            Eventually.eventually("it sees who leads", PATIENCE, () -> seen.get().isPresent());
+                var watch = watching.election(name).watch(seen -> isLed.set(seen.isPresent()))) {
+            Eventually.eventually("it sees who leads", PATIENCE, isLed::get);
             endEventThread(name);
             leader.resign();
             Eventually.eventually(
-                    "it sees that nobody leads", PATIENCE, () -> seen.get().isEmpty());
+                    "it sees that nobody leads", PATIENCE, () -> !isLed.get());
         }
     }
 
