@@ -167,8 +167,9 @@ public final class ConnectUri {
     }
 
     boolean holdsSecret(Throwable error) {
-        return Causes.of(error).stream().map(String::valueOf).anyMatch(said -> !redact(said)
-                .equals(said));
+        return Causes.of(error).stream()
+                .map(String::valueOf)
+                .anyMatch(said -> !redact(said).equals(said));
     }
 
     /**

@@ -243,8 +243,7 @@ class LoopElectionsTest {
         });
         arbiter.start(); // its thread cannot be started again, as one for which the system has no room cannot be
         var loop = ToldLoop.started();
-        var config =
-                ElectionsConfig.builder().connectLazily(true).loop(loop).build();
+        var config = ElectionsConfig.builder().connectLazily(true).loop(loop).build();
         assertThatThrownBy(() -> LoopElections.lazily(arbiter, config)).isInstanceOf(IllegalThreadStateException.class);
         assertThat(loop.closed.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }

@@ -140,10 +140,7 @@ class RequestLimiterTest {
         var unused = one.pass(Urgency.KEEP, 1, () -> first, () -> new UnavailableException("too late"));
         var served = IntStream.range(0, 20_000)
                 .mapToObj(i -> one.<String>pass(
-                                Urgency.LOOK,
-                                1,
-                                CompletableFuture::new,
-                                () -> new UnavailableException("too late"))
+                                Urgency.LOOK, 1, CompletableFuture::new, () -> new UnavailableException("too late"))
                         .exceptionallyCompose(error -> one.pass(
                                 Urgency.KEEP,
                                 3,

@@ -115,9 +115,10 @@ final class KafkaRosters implements RosterCarrier {
     private void look(String roster, String topic, List<Finding> findings)
             throws TimeoutException, InterruptedException {
         try {
-            await(RosterGroups.read(settings, admin, roster)).ifPresent(found -> found.advice()
-                    .forEach(advice -> findings.add(Finding.warning(
-                            "rosters", advice, "see what docs/rosters.md says on groups and sizes"))));
+            await(RosterGroups.read(settings, admin, roster))
+                    .ifPresent(found -> found.advice()
+                            .forEach(advice -> findings.add(Finding.warning(
+                                    "rosters", advice, "see what docs/rosters.md says on groups and sizes"))));
             findings.addAll(RosterTopic.findings(admin, topic, PATIENCE));
         } catch (ExecutionException e) {
             passOver(e);

@@ -102,8 +102,8 @@ class InterruptedThreadsTest {
         } finally {
             assertThat(Thread.interrupted()).as("still interrupted").isTrue();
         }
-        Eventually.eventually("its threads have ended", PATIENCE, () -> ours.stream()
-                .noneMatch(Thread::isAlive));
+        Eventually.eventually(
+                "its threads have ended", PATIENCE, () -> ours.stream().noneMatch(Thread::isAlive));
     }
 
     private static Set<Thread> threads(String kind) {

@@ -125,8 +125,8 @@ class KafkaDoctorTest {
                         }
                         return answer;
                     });
-            var writer = new Writer(
-                    MockProducer::new, new TopicPartition("none", 0), Duration.ofSeconds(3), error -> {});
+            var writer =
+                    new Writer(MockProducer::new, new TopicPartition("none", 0), Duration.ofSeconds(3), error -> {});
             var rosters = new KafkaRosters(
                     settings, new AdminConnection(() -> deletes), new BrokerLimits(0, Long.MAX_VALUE), writer, "test");
             assertThat(says(rosters.findings(), Finding.Level.WARNING))

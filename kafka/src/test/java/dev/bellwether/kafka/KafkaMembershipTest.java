@@ -73,8 +73,7 @@ class KafkaMembershipTest implements GroupObserver {
     private static KafkaFuture<TopicDescription> described() {
         var broker = new Node(1, "localhost", 1);
         var partition = new TopicPartitionInfo(0, broker, List.of(broker), List.of(broker));
-        return KafkaFuture.completedFuture(
-                new TopicDescription(TOPIC, false, List.of(partition), Set.of(), ANOTHER));
+        return KafkaFuture.completedFuture(new TopicDescription(TOPIC, false, List.of(partition), Set.of(), ANOTHER));
     }
 
     private CreatePartitionsResult grown() throws ReflectiveOperationException {
@@ -126,9 +125,7 @@ class KafkaMembershipTest implements GroupObserver {
         member.start();
         try {
             Eventually.eventually("it has failed", PATIENCE, () -> !failures.isEmpty());
-            assertThat(failures.get(0))
-                    .hasMessageContaining("has 1 partitions")
-                    .hasMessageContaining("asked for 8");
+            assertThat(failures.get(0)).hasMessageContaining("has 1 partitions").hasMessageContaining("asked for 8");
         } finally {
             member.close();
         }

@@ -322,8 +322,7 @@ class KafkaRightsTest {
         var topic = new NewTopic("unbegun", 1, (short) 1).configs(Map.of("message.timestamp.type", "LogAppendTime"));
         admin.createTopics(List.of(topic)).all().get();
         grant(List.of(Stream.of(AclOperation.READ, AclOperation.DESCRIBE)
-                .map(operation ->
-                        rule("observer", ResourceType.TOPIC, topic.name(), PatternType.LITERAL, operation))));
+                .map(operation -> rule("observer", ResourceType.TOPIC, topic.name(), PatternType.LITERAL, operation))));
         var properties = byLog(as("observer"));
         properties.put("topic", topic.name());
         try (var log = new LogSaid();

@@ -104,7 +104,8 @@ class UnmadeClientsTest {
             fails = true;
             interrupt("bellwether-kafka-roster-" + name); // so that it needs another client
             isToldOnce();
-            Eventually.eventually("it leads again", PATIENCE, () -> member.roles().size() == 4);
+            Eventually.eventually(
+                    "it leads again", PATIENCE, () -> member.roles().size() == 4);
         }
     }
 

@@ -236,8 +236,8 @@ class BorrowedConnectionsTest {
         try (var link = FaultProxy.to("127.0.0.1", server.port());
                 var statements = server.connect()) {
             var hears = new Hearing(statements, "c" + table);
-            var lends = new Lending(() -> DriverManager.getConnection(
-                    PostgresServer.uri(link.port()) + "&loginTimeout=2"));
+            var lends =
+                    new Lending(() -> DriverManager.getConnection(PostgresServer.uri(link.port()) + "&loginTimeout=2"));
             var listener = new PostgresListener(Source.of(lends), "c" + table, "us", hears);
             listener.start();
             try {

@@ -152,7 +152,9 @@ abstract class OutageFacts extends ListenerFacts {
     /** Returns what is left of it: one that has ended is never extended, so nobody waits for that. */
     private static Duration left(Mandate mandate) {
         var left = mandate.remaining();
-        assertThat(left).as("what is left of the mandate, which was to outlast the outage").isPositive();
+        assertThat(left)
+                .as("what is left of the mandate, which was to outlast the outage")
+                .isPositive();
         return left;
     }
 

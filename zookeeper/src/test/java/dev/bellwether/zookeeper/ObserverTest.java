@@ -25,8 +25,7 @@ class ObserverTest {
     private final TreeModel.Client other = client("other");
     private final TreeModel.Client client = client("client");
     private final List<String> seen = new ArrayList<>();
-    private final Observer observer =
-            new Observer("e", new ElectionNodes(client, PATH), this::see, loop, closed -> {});
+    private final Observer observer = new Observer("e", new ElectionNodes(client, PATH), this::see, loop, closed -> {});
 
     private TreeModel.Client client(String name) {
         var client = tree.new Client(name, Duration.ofHours(1));

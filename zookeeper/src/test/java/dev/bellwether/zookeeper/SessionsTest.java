@@ -16,8 +16,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -75,8 +75,9 @@ class SessionsTest {
                 Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
                 "the test's server");
         assertThatThrownBy(() -> sessions.take(Duration.ofSeconds(2))).isInstanceOf(OutOfMemoryError.class);
-        assertThat(made).singleElement().satisfies(client -> assertThat(client.getState())
-                .isEqualTo(CuratorFrameworkState.STOPPED));
+        assertThat(made)
+                .singleElement()
+                .satisfies(client -> assertThat(client.getState()).isEqualTo(CuratorFrameworkState.STOPPED));
     }
 
     /** It took two seconds for each. */
@@ -176,8 +177,7 @@ class SessionsTest {
             Eventually.eventually("it sees who leads", PATIENCE, isLed::get);
             endEventThread(name);
             leader.resign();
-            Eventually.eventually(
-                    "it sees that nobody leads", PATIENCE, () -> !isLed.get());
+            Eventually.eventually("it sees that nobody leads", PATIENCE, () -> !isLed.get());
         }
     }
 

@@ -271,7 +271,8 @@ class ReaperFileTest {
         assertThat(GoDataSource.jdbc(given + "require")).contains("&sslmode=verify-ca");
         assertThat(GoDataSource.jdbc(given.replace("sslmode=", ""))).contains("&sslmode=verify-ca");
         assertThat(GoDataSource.jdbc(given + "verify-full")).contains("&sslmode=verify-full");
-        assertThat(GoDataSource.jdbc(given.replace("root.crt", "none") + "require")).contains("&sslmode=require");
+        assertThat(GoDataSource.jdbc(given.replace("root.crt", "none") + "require"))
+                .contains("&sslmode=require");
     }
 
     private ReaperFile file(String text) throws IOException {

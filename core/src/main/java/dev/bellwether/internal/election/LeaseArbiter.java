@@ -284,9 +284,7 @@ final class LeaseArbiter implements Arbiter {
             if (error == null && unreadable) {
                 unreadable = false;
                 Quietly.run(() -> log.info("\"{}\" on {} can be read again", election, describe()));
-            } else if (error instanceof ElectionException
-                    && !(error instanceof UnavailableException)
-                    && !unreadable) {
+            } else if (error instanceof ElectionException && !(error instanceof UnavailableException) && !unreadable) {
                 unreadable = true;
                 Quietly.run(() -> log.warn(
                         "\"{}\" on {} cannot be read: {}. Who watches it may hear of no change until it can be;"

@@ -23,6 +23,7 @@ public final class LocalMandate implements Mandate {
 
     /** Null once the mandate is over: ended by the loop, or seen to be over by anyone. Never set again after that. */
     private final AtomicReference<@Nullable Validity> validity;
+
     private final AtomicBoolean warned = new AtomicBoolean();
     /** What it was at last, also once the mandate is over. Loop only. */
     private Validity last;

@@ -133,8 +133,7 @@ public final class SeatElection implements Election {
     }
 
     private boolean order(Order order, String verb) {
-        return Requests.answer(
-                Requests.ask(() -> arbiter.order(name, order)), timeout, verb + " (" + this + ")");
+        return Requests.answer(Requests.ask(() -> arbiter.order(name, order)), timeout, verb + " (" + this + ")");
     }
 
     /** Lets through what differs from the last. Confined to the loop, but for the flag. */

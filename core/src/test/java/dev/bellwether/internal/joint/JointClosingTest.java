@@ -89,12 +89,13 @@ class JointClosingTest {
     void aHalfThatAnInterruptedThreadClosesIsOpenUntilTheJointWorkHasEnded(String half) throws InterruptedException {
         var revoked = new CountDownLatch(1);
         var goesOn = new CountDownLatch(1);
-        var leader = lead(CandidacyConfig.builder().lease(Duration.ofSeconds(60)).listener(event -> {
-            if (event instanceof LeadershipEvent.Revoked) {
-                revoked.countDown();
-                goesOn.await();
-            }
-        }));
+        var leader =
+                lead(CandidacyConfig.builder().lease(Duration.ofSeconds(60)).listener(event -> {
+                    if (event instanceof LeadershipEvent.Revoked) {
+                        revoked.countDown();
+                        goesOn.await();
+                    }
+                }));
         var before = closers();
         Thread.currentThread().interrupt();
         named(half).close();

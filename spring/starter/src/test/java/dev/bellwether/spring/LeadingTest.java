@@ -725,8 +725,7 @@ class LeadingTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aLeaderThatLosesItsSeatWhileTheContextStopsDoesNotStandAgain(
-            boolean inOrder, ControlledElections controlled) {
+    void aLeaderThatLosesItsSeatWhileTheContextStopsDoesNotStandAgain(boolean inOrder, ControlledElections controlled) {
         Contexts.controlled(controlled)
                 .withPropertyValues("bellwether.elections.billing.lease=10s")
                 .run(context -> {
