@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -72,7 +73,7 @@ class CrowdedServerTest {
     /** Returns a connection that takes the place of ours, unless the server has not seen yet that ours is gone. */
     private static Optional<Socket> connected(int port) {
         try {
-            var socket = new Socket("127.0.0.1", port);
+            var socket = new Socket(InetAddress.getLoopbackAddress(), port);
             socket.setSoTimeout((int) PATIENCE.toMillis());
             socket.getOutputStream().write("CONNECT {\"verbose\":false}\r\nPING\r\n".getBytes(StandardCharsets.UTF_8));
             var said = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));

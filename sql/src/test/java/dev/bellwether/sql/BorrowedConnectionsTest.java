@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -573,7 +574,7 @@ class BorrowedConnectionsTest {
                                 return null;
                             }
                             if (method.getName().equals("prepareStatement")) {
-                                fault.get().before(String.valueOf(arguments[0]));
+                                requireNonNull(fault.get()).before(String.valueOf(arguments[0]));
                             }
                             try {
                                 return method.invoke(connection, arguments);
