@@ -35,7 +35,7 @@ class StateReaderTest {
 
     private static final class NoThread extends Thread {
         @Override
-        public void start() {
+        public synchronized void start() {
             throw new OutOfMemoryError("pretended: unable to create native thread");
         }
     }

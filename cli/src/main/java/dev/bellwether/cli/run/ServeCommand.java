@@ -1,5 +1,6 @@
 package dev.bellwether.cli.run;
 
+import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.cli.command.BackendOptions;
 import dev.bellwether.cli.command.CommandEnvironment;
@@ -20,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -135,22 +137,38 @@ public final class ServeCommand implements Callable<Integer> {
         target.onOutage(this::tell);
         try (var http = LocalHttp.listen(listen.place(port), "bellwether-serve"); // first: it fails fast
                 var connected = target.connect().elections()) {
-            var answering = new AtomicReference<@Nullable SideCar>();
-            // Before it stands: a signal that comes at once leaves no seat to run out.
-            try (var onSignal = HandOverOnSignal.by(() -> {
+            return stay(
+                    http,
+                    token,
+                    connected,
+                    () -> names.stream()
+                            .map(name -> new ServedElection(connected, name, settings, plan))
+                            .toList(),
+                    process);
+        }
+    }
+
+    /** Stands until there is a reason to end; then hands over, and answers meanwhile that it leads no more. */
+    private int stay(
+            LocalHttp http,
+            String token,
+            Elections connected,
+            Supplier<List<ServedElection>> standing,
+            Optional<ProcessHandle> process)
+            throws InterruptedException {
+        var answering = new AtomicReference<@Nullable SideCar>();
+        // Before it stands: a signal that comes at once leaves no seat to run out.
+        try (var onSignal = HandOverOnSignal.by(() -> {
+            connected.close();
+            Optional.ofNullable(answering.get()).ifPresent(SideCar::close);
+        })) {
+            var served = standing.get();
+            try (var sideCar = SideCar.start(http, served, token)) {
+                answering.set(sideCar);
+                announce(http, token);
+                var code = awaitReason(served, process, onSignal);
                 connected.close();
-                Optional.ofNullable(answering.get()).ifPresent(SideCar::close);
-            })) {
-                var served = names.stream()
-                        .map(name -> new ServedElection(connected, name, settings, plan))
-                        .toList();
-                try (var sideCar = SideCar.start(http, served, token)) {
-                    answering.set(sideCar);
-                    announce(http, token);
-                    var code = awaitReason(served, process, onSignal);
-                    connected.close(); // meanwhile it answers that it leads no more
-                    return code;
-                }
+                return code;
             }
         }
     }
