@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -28,6 +29,7 @@ final class ConsulClient {
     private static final int NOT_FOUND = 404;
     private static final int CONFLICT = 409;
     private static final int TOO_LARGE = 413;
+    private static final int TOO_MANY = 429;
     private static final String INDEX = "X-Consul-Index";
 
     private final ConsulSettings settings;
@@ -51,9 +53,12 @@ final class ConsulClient {
         return members;
     }
 
-    /** Returns what changes when an agent did not answer, or another is asked. */
+    /**
+     * Returns what changes when an agent did not answer, or could not. That it was asked too much says nothing of what
+     * was written: a leader that read before each renewal then would ask for more.
+     */
     String session() {
-        return members.preferred() + "/" + breaks.get();
+        return Long.toString(breaks.get());
     }
 
     boolean isCrowded() {
@@ -114,8 +119,20 @@ final class ConsulClient {
                 }
                 throw error.getCause() instanceof RuntimeException plain ? plain : new IllegalStateException(error);
             }
-            return answer(member, path, response);
+            try {
+                return answer(member, path, response);
+            } catch (UnavailableException e) {
+                if (!isTooMuch(response)) {
+                    breaks.incrementAndGet();
+                }
+                throw e;
+            }
         }));
+    }
+
+    private static boolean isTooMuch(HttpMembers.Response response) {
+        return response.statusCode() == TOO_MANY
+                || response.body().toLowerCase(Locale.ROOT).contains("rate limit");
     }
 
     private Answer answer(int member, String path, HttpMembers.Response response) {

@@ -180,6 +180,30 @@ class TroubleTest {
         }
     }
 
+    /** A leader whose reads are limited, and that has to read because of that, loses its lease. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "429|rate limit exceeded, try again later or against a different server|true",
+                "503|rate limit exceeded for operation that can only be performed by the leader|true",
+                "500|No cluster leader|false",
+            })
+    void thatAnAgentWasAskedTooMuchIsNoBreakThoughAnotherIsAskedNext(int status, String body, boolean isSame)
+            throws IOException {
+        try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, status, body));
+            thread.setDaemon(true);
+            thread.start();
+            var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort() + ",127.0.0.1:" + Ports.free());
+            var client = new ConsulClient(ConsulSettings.of(uri), HttpClients.of(uri));
+            var session = client.session();
+            assertThat(client.write(Urgency.KEEP, "[]", PATIENCE)).failsWithin(PATIENCE);
+            assertThat(client.members().preferred()).isEqualTo(1);
+            assertThat(client.session().equals(session)).isEqualTo(isSame);
+        }
+    }
+
     /** What waits for its turn has less of its time left for an answer, which says nothing of the agent. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
