@@ -277,9 +277,16 @@ final class KubernetesClient {
                         "Bearer " + HttpMembers.credential(settings + ": the token of " + access.origin(), token));
     }
 
-    /** Opens a stream of lines, or is refused: that is for the caller to see. */
+    /** Opens a stream of lines, or is refused, with the next token if there is one: that is for the caller to see. */
     CompletableFuture<HttpMembers.Lines> stream(String path, Duration timeout) {
-        return members.stream(request(path, access.token().current()).GET(), timeout);
+        var token = access.token().current();
+        return members.stream(request(path, token).GET(), timeout).thenCompose(opened -> {
+            if (opened.statusCode() != UNAUTHORIZED || !access.token().isReplaced(token)) {
+                return CompletableFuture.completedFuture(opened);
+            }
+            opened.lines().close();
+            return members.stream(request(path, access.token().current()).GET(), timeout);
+        });
     }
 
     private static String what(String path) {

@@ -132,6 +132,41 @@ class RightsTest {
         }
     }
 
+    @Test
+    void aWatchWhoseTokenIsOverGoesOnWithTheNextOneAtOnce() {
+        var isOver = new AtomicBoolean();
+        try (var stub = new StubServer(request -> {
+                    if (!request.uri().contains("watch=true")) {
+                        return usual(request);
+                    }
+                    if (isOver.compareAndSet(false, true)) {
+                        write("second");
+                        return Reply.of(200, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{}}}\n");
+                    }
+                    return request.authorization().equals("Bearer second")
+                            ? Reply.silence()
+                            : Reply.failure(401, "Unauthorized", "Unauthorized", "{}");
+                });
+                var store = open(stub)) {
+            var watch = store.watch(KEY, heard -> {});
+            Eventually.eventually(
+                    "it goes on",
+                    Duration.ofSeconds(5),
+                    () -> stub.requests().stream()
+                            .filter(request -> request.uri().contains("watch=true"))
+                            .anyMatch(request -> request.authorization().equals("Bearer second")));
+            watch.close();
+        }
+    }
+
+    private void write(String next) {
+        try {
+            Files.writeString(token, next);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** As of {@code kubectl create token > file}, which empties the file first: who comes without may do nothing. */
     @Test
     void aTokenThatIsJustBeingWrittenIsWaitedFor() throws Exception {
