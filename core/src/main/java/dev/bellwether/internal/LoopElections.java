@@ -351,7 +351,7 @@ public final class LoopElections implements Elections {
         }
     }
 
-    /** Returns whether nothing of these is open any more. Who is interrupted does not wait for that. */
+    /** Returns whether nothing of these is open any more. An interrupted thread that closes them does not wait. */
     private boolean hasClosed() {
         var thread = closer;
         return closing.getCount() == 0 && (thread == null || !thread.isAlive());

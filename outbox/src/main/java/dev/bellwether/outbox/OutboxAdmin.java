@@ -789,7 +789,7 @@ public final class OutboxAdmin {
         public void close() throws SQLException {
             try {
                 connection.setAutoCommit(commits);
-            } catch (SQLException e) { // what was changed is changed all the same
+            } catch (SQLException e) { // what was changed is changed anyway
                 LOG.debug("a connection was broken when it was given back", e);
             } finally {
                 connection.close();

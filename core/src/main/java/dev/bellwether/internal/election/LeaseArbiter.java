@@ -287,7 +287,7 @@ final class LeaseArbiter implements Arbiter {
             } else if (error instanceof ElectionException && !(error instanceof UnavailableException) && !unreadable) {
                 unreadable = true;
                 Quietly.run(() -> log.warn(
-                        "\"{}\" on {} cannot be read: {}. Who watches it may hear of no change until it can be;"
+                        "\"{}\" on {} cannot be read: {}. A watch of it may hear of no change until it can be;"
                                 + " trying again every {}",
                         election,
                         describe(),
