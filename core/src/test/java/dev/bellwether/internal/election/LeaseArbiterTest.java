@@ -70,7 +70,7 @@ class LeaseArbiterTest {
             rig.pass(Duration.ofSeconds(20));
             assertThat(heard).isEmpty();
             assertThat(log.said("WARN"))
-                    .containsExactly("\"billing\" on rig cannot be read: SELECT is denied. Who watches it may hear of"
+                    .containsExactly("\"billing\" on rig cannot be read: SELECT is denied. A watch of it may hear of"
                             + " no change until it can be; trying again every 1 s");
             store.refused = null;
             rig.pass(Duration.ofSeconds(20));
