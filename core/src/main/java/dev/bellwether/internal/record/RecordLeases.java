@@ -280,8 +280,11 @@ public final class RecordLeases implements LeaseStore {
         var ended = new AtomicBoolean();
         return () -> {
             if (ended.compareAndSet(false, true)) {
-                heard.close();
-                seats.unwatch(election, told);
+                try {
+                    heard.close();
+                } finally {
+                    seats.unwatch(election, told);
+                }
             }
         };
     }

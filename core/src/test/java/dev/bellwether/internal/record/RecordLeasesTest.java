@@ -742,6 +742,24 @@ class RecordLeasesTest {
     }
 
     @Test
+    void aWatchThatCannotBeEndedInOrderIsOverAllTheSame() {
+        var failing = new ForwardingRecordStore(records) {
+            @Override
+            public Watch watch(RecordKey key, Consumer<Found> heard) {
+                return () -> {
+                    throw new IllegalStateException("planted: the client cannot unsubscribe");
+                };
+            }
+        };
+        var other = LeaseStore.over(failing, clock, () -> "other" + stamps.incrementAndGet());
+        var heard = new ArrayList<View>();
+        var watch = other.watch("e", heard::add);
+        assertThatThrownBy(watch::close).isInstanceOf(IllegalStateException.class);
+        get(other.acquire(claim("a")));
+        assertThat(heard).isEmpty();
+    }
+
+    @Test
     void whoseClaimIsToBeConfirmedDoesNotLeadAndIsNotOrderedToStandDown() {
         var waiting = new RecordTraits(false, "", "", LEASE, Duration.ZERO, Duration.ZERO, Duration.ZERO, 0);
         var store = over(new MemoryRecordStore(clock, waiting));
