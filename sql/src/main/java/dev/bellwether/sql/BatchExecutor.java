@@ -165,9 +165,7 @@ final class BatchExecutor {
             onDeaf.run();
         }
         if (!postponed.isEmpty() && now - nextOrderNanos >= 0) {
-            var again = List.copyOf(postponed);
-            postponed.clear();
-            again.forEach(command -> serve(List.of(command), null));
+            tryPostponed();
         }
         if ((missed || !listening) && now - nextPollNanos() >= 0) {
             missed = false;
@@ -181,6 +179,18 @@ final class BatchExecutor {
         var departed = presences.departed(now);
         if (!departed.isEmpty()) {
             strikeOff(departed, now);
+        }
+    }
+
+    private void tryPostponed() {
+        var again = List.copyOf(postponed);
+        postponed.clear();
+        try {
+            again.forEach(command -> serve(List.of(command), null));
+        } catch (Error e) { // they are of no batch, so nobody else tells who waits for them
+            postponed.clear();
+            fail(again, e);
+            throw e;
         }
     }
 

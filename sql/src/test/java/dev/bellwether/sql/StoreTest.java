@@ -438,6 +438,46 @@ class StoreTest {
         }
     }
 
+    /** As without memory: who gave them would wait for as long as it waits at all. */
+    @Test
+    void ordersThatWaitForRowsAreAnsweredThoughAnErrorEndsTheNextTry() throws Exception {
+        openLent(PostgresServer.shared().uri());
+        var seats = List.of(election + 1, election + 2);
+        for (var seat : seats) {
+            assertThat(acquire(claim(seat, "one", LEASE)).granted()).isTrue();
+        }
+        try (var other = PostgresServer.shared().connect();
+                var statement = other.createStatement()) {
+            other.setAutoCommit(false);
+            statement
+                    .executeQuery("SELECT 1 FROM bellwether_election WHERE election LIKE '" + election
+                            + "%' FOR UPDATE")
+                    .close();
+            var gate = new CompletableFuture<Boolean>();
+            var reading = heldUp(gate);
+            var ordered = seats.stream()
+                    .map(seat -> store.order(seat, Order.STAND_DOWN))
+                    .toList();
+            var uses = new AtomicInteger();
+            beforeUse = () -> {
+                if (uses.incrementAndGet() > seats.size()) { // each has met the lock
+                    beforeUse = () -> {};
+                    throw new NoClassDefFoundError("pretended");
+                }
+            };
+            gate.complete(true);
+            join(reading);
+            for (var one : ordered) {
+                assertThat(one.toCompletableFuture())
+                        .failsWithin(PATIENCE)
+                        .withThrowableThat()
+                        .withMessageContaining("pretended");
+            }
+            other.rollback();
+        }
+        assertThat(join(store.order(seats.get(1), Order.STAND_DOWN))).isTrue();
+    }
+
     /** With this setting the driver puts both signs into one statement. */
     @Test
     void whoClaimsTwiceAtOnceIsAnsweredTwice() {
