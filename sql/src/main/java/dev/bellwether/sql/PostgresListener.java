@@ -31,7 +31,7 @@ final class PostgresListener {
      * database nothing.
      *
      * A borrowed connection is given up when statements have to wait for one: they are what leases live on. But not
-     * when the server is silent: then nobody is lent any, also where one is given up.
+     * when the server is silent: then nobody is lent one, even if another is given up.
      */
     private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
     private static final AtomicLong SERIAL = new AtomicLong();

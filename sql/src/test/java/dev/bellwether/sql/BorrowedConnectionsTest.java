@@ -230,7 +230,7 @@ class BorrowedConnectionsTest {
         public void heard(PostgresSeats.Announcement announcement) {}
     }
 
-    /** Then nobody is lent any, whoever gives one up; and for a minute nobody would hear of a change. */
+    /** Then nobody is lent one, even if another is given up; and for a minute nobody would hear of a change. */
     @Test
     void theListenerDoesNotGiveItsConnectionUpWhileTheServerIsSilent() throws Exception {
         var server = PostgresServer.shared();
