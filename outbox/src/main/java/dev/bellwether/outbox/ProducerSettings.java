@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** The properties of a relay's producer. */
 final class ProducerSettings {
@@ -46,8 +45,8 @@ final class ProducerSettings {
         all.put("transactional.id", transactionalId);
         all.put("enable.idempotence", true);
         all.put("acks", "all");
-        all.put("key.serializer", ByteArraySerializer.class);
-        all.put("value.serializer", ByteArraySerializer.class);
+        all.put("key.serializer", RelaySerializer.class);
+        all.put("value.serializer", RelaySerializer.class);
         all.putIfAbsent("client.id", transactionalId);
         all.putIfAbsent("linger.ms", LINGER); // a commit sends at once what is left
         all.putIfAbsent("batch.size", 256 << 10);

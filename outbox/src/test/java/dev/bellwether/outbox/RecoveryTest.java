@@ -342,6 +342,29 @@ class RecoveryTest {
         }
     }
 
+    /** What it waits in returns at once from then on: it kept a processor busy, also with nothing to publish. */
+    @Test
+    void threadOfAProducerThatSomebodyElseInterruptsRestsAgain() throws Exception {
+        try (var stage = new RelayStage()) {
+            stage.relay(more -> more.producer(Map.of(
+                    "bootstrap.servers", Servers.brokers().bootstrap(), "metadata.max.age.ms", 500)));
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.awaitEmpty();
+            var name = "kafka-producer-network-thread | "
+                    + stage.config(more -> more).seat(0);
+            var threads = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().startsWith(name))
+                    .toList();
+            assertThat(threads).isNotEmpty();
+            threads.forEach(Thread::interrupt);
+            Eventually.eventually(
+                    "they are interrupted no more",
+                    RelayStage.PATIENCE,
+                    () -> threads.stream().noneMatch(Thread::isInterrupted));
+            assertThat(threads).allMatch(Thread::isAlive);
+        }
+    }
+
     /** Else it would ask the database as fast as that answers. */
     @Test
     void readerThatWasInterruptedWaitsAsLongAsBefore() throws Exception {
