@@ -346,8 +346,8 @@ class RecoveryTest {
     @Test
     void threadOfAProducerThatSomebodyElseInterruptsRestsAgain() throws Exception {
         try (var stage = new RelayStage()) {
-            stage.relay(more -> more.producer(Map.of(
-                    "bootstrap.servers", Servers.brokers().bootstrap(), "metadata.max.age.ms", 500)));
+            stage.relay(more -> more.producer(
+                    Map.of("bootstrap.servers", Servers.brokers().bootstrap(), "metadata.max.age.ms", 500)));
             stage.stash(Message.of(stage.topic, "k", "0"));
             stage.awaitEmpty();
             var name = "kafka-producer-network-thread | "

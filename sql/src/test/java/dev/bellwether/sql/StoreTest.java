@@ -450,8 +450,8 @@ class StoreTest {
                 var statement = other.createStatement()) {
             other.setAutoCommit(false);
             statement
-                    .executeQuery("SELECT 1 FROM bellwether_election WHERE election LIKE '" + election
-                            + "%' FOR UPDATE")
+                    .executeQuery(
+                            "SELECT 1 FROM bellwether_election WHERE election LIKE '" + election + "%' FOR UPDATE")
                     .close();
             var gate = new CompletableFuture<Boolean>();
             var reading = heldUp(gate);
