@@ -227,15 +227,16 @@ class ReaperFileTest {
     @Test
     void anAtSignInAQueryMovesNoHost() {
         assertThat(GoDataSource.jdbc("postgres://db/shop?user=me&password=p@w"))
-                .isEqualTo("jdbc:postgresql://db/shop?user=me&password=p@w");
+                .isEqualTo("jdbc:postgresql://db/shop?user=me&password=p@w&sslmode=require");
         assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?application_name=billing@site-2"))
-                .isEqualTo("jdbc:postgresql://db:5432/shop?ApplicationName=billing@site-2&user=me&password=pw");
+                .isEqualTo("jdbc:postgresql://db:5432/shop?ApplicationName=billing@site-2&user=me&password=pw"
+                        + "&sslmode=require");
     }
 
     @Test
     void anAddressOfIpv6IsInBrackets() {
         assertThat(GoDataSource.jdbc("host=::1 port=5433 user=me dbname=shop"))
-                .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me");
+                .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me&sslmode=require");
     }
 
     /** PostgreSQL's driver for Java drops what it does not know: the relay would serve the table of another schema. */
