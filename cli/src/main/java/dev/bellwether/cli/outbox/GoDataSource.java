@@ -18,6 +18,9 @@ final class GoDataSource {
     private static final Pattern PAIR =
             Pattern.compile("(\\w+)\\s*=(?!\\s+\\w+\\s*=)\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|(\\S*))");
 
+    /** Where the query of a URL begins, with a name: a question mark of a password is none. */
+    private static final Pattern QUERY = Pattern.compile("\\?(?=\\w+=|$)");
+
     /** What the driver for Java calls otherwise. */
     private static final Map<String, String> NAMES = Map.of(
             "connect_timeout", "connectTimeout",
@@ -57,7 +60,7 @@ final class GoDataSource {
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
         pairs.keySet().removeAll(List.of("host", "port", "dbname"));
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + (host.indexOf(':') < 0 ? host : '[' + host + ']') + ':' + port + '/'
+        return "jdbc:postgresql://" + (host.matches("[^\\[].*:.*") ? '[' + host + ']' : host) + ':' + port + '/'
                 + encoded(database) + query(pairs);
     }
 
@@ -99,7 +102,8 @@ final class GoDataSource {
     }
 
     private static String fromUrl(String rest) {
-        var end = (rest + '?').indexOf('?', Math.max(0, rest.indexOf('/')));
+        var query = QUERY.matcher(rest);
+        var end = query.find() ? query.start() : rest.length();
         var at = rest.lastIndexOf('@', end); // a query may hold one, too
         var login = at < 0 ? "" : rest.substring(0, at);
         var given = new LinkedHashMap<String, String>();

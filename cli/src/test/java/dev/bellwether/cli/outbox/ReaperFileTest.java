@@ -233,8 +233,19 @@ class ReaperFileTest {
                         + "&sslmode=require");
     }
 
+    /** The database may be left out; and a slash of the query is none of a database. */
+    @Test
+    void theQueryBeginsWhereItDoesInGo() {
+        assertThat(GoDataSource.jdbc("postgres://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt"))
+                .isEqualTo("jdbc:postgresql://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt");
+        assertThat(GoDataSource.jdbc("postgres://me:p/w?@db/shop?sslmode=disable"))
+                .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable&user=me&password=p/w?");
+    }
+
     @Test
     void anAddressOfIpv6IsInBrackets() {
+        assertThat(GoDataSource.jdbc("host=[::1] dbname=shop"))
+                .isEqualTo("jdbc:postgresql://[::1]:5432/shop?sslmode=require");
         assertThat(GoDataSource.jdbc("host=::1 port=5433 user=me dbname=shop"))
                 .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me&sslmode=require");
     }
