@@ -92,7 +92,7 @@ public final class SeatElection implements Election {
      */
     HandOver handOver(Optional<String> to, Duration within, Optional<String> from) {
         if (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0) {
-            throw new ElectionException("a candidate cannot get ready within " + Durations.show(within)
+            throw new ElectionException("the time to get ready is " + Durations.show(within)
                     + ": give it more than nothing, and at most " + Durations.show(HandOverNote.LONGEST_WITHIN));
         }
         to.ifPresent(Names::candidate);

@@ -408,8 +408,8 @@ public class BellwetherProperties {
         if (within != null
                 && (within.isNegative() || within.isZero() || within.compareTo(HandOverNote.LONGEST_WITHIN) > 0)) {
             throw new ElectionException("bellwether.hand-over-on-shutdown is " + Durations.show(within)
-                    + ": no standby can get ready in that. Give it more than nothing, and at most "
-                    + Durations.show(HandOverNote.LONGEST_WITHIN) + "; or remove it, and no standby is waited for");
+                    + ": give it more than nothing, and at most " + Durations.show(HandOverNote.LONGEST_WITHIN)
+                    + "; or remove it, and no standby is waited for");
         }
     }
 
