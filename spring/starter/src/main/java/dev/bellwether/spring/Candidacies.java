@@ -260,12 +260,17 @@ public final class Candidacies {
     }
 
     /**
-     * The context stops: a leader hands over, if so configured and not done when the context began to close; anybody
-     * who does not lead leaves, and nothing is started any more.
+     * The context stops: anybody who does not lead leaves; a leader hands over, if so configured and not done when the
+     * context began to close; and nothing is started any more.
      */
     void closing() {
+        resignStandbys(); // to hand over takes time, in which they could begin to lead
         handOver();
         leave();
+    }
+
+    private synchronized void resignStandbys() {
+        all().stream().filter(candidacy -> !candidacy.isLeader()).forEach(Candidacy::resign);
     }
 
     /** Hands over what this process leads, if so configured; once until the context starts again. */
@@ -298,8 +303,8 @@ public final class Candidacies {
         running = false;
         for (var leadership : leaderships.values()) {
             leadership.closing();
-            leadership.candidacy().filter(candidacy -> !candidacy.isLeader()).ifPresent(Candidacy::resign);
         }
+        resignStandbys();
     }
 
     /** Everything else has stopped: gives up all seats, in order and all at once. */

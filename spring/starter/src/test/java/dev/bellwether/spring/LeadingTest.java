@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.Phase;
@@ -594,6 +595,49 @@ class LeadingTest {
                         assertThat(prepared).isCompletedWithValue("billing");
                     });
         });
+    }
+
+    /** Else it could begin to lead while a successor elsewhere gets ready, and keep that seat until all has stopped. */
+    @Test
+    void aStandbyHasLeftWhenTheSeatOfAnotherElectionIsHandedOver() throws Exception {
+        var uri = "memory:" + UUID.randomUUID();
+        var left = new CompletableFuture<Boolean>();
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(60));
+        try (var elsewhere = Elections.connect(uri);
+                var leader = elsewhere.stand("nightly", lease)) {
+            assertThat(leader.await(Contexts.PATIENCE)).isPresent();
+            Contexts.plain()
+                    .withPropertyValues(
+                            "bellwether.uri=" + uri,
+                            "bellwether.elections.billing.lease=60s",
+                            "bellwether.elections.nightly.lease=60s",
+                            "bellwether.hand-over-on-shutdown=40s")
+                    .run(context -> {
+                        var leaving = context.getBean(Candidacies.class);
+                        var nightly = leaving.of("nightly");
+                        assertThat(leaving.of("billing").await(Contexts.PATIENCE))
+                                .isPresent();
+                        var next = CandidacyConfig.builder().lease(lease.lease()).listener(event -> {
+                            if (event instanceof LeadershipEvent.Preparing) {
+                                left.completeAsync(() -> hasLeft(nightly)).join();
+                            }
+                        });
+                        try (var standby = elsewhere.stand("billing", next.build())) {
+                            while (standby.status().following().isEmpty()) {
+                                Thread.onSpinWait();
+                            }
+                            context.close();
+                            assertThat(left).isCompletedWithValue(true);
+                            assertThat(standby.await(Contexts.PATIENCE)).isPresent();
+                        }
+                    });
+        }
+    }
+
+    private static boolean hasLeft(Candidacy candidacy) {
+        Eventually.eventually(
+                "it has left", Duration.ofSeconds(20), () -> candidacy.status().phase() == Phase.CLOSED);
+        return true;
     }
 
     @Test
