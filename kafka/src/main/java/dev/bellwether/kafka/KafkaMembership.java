@@ -472,7 +472,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                         if (!bare) {
                             rosters.isWhole(standing);
                         } else if (!leaving && !over) {
-                            rosters.repair(standing);
+                            rosters.repair(standing, id);
                         }
                     }));
         }
@@ -496,7 +496,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         rosters.bare(standing)
                 .thenAccept(bare -> post(() -> {
                     if (bare) {
-                        repair();
+                        repair(id);
                     } else if (!leaving && doubted.equals(id)) {
                         fail(RosterTopic.changed(topic, count, standing.config()));
                     } else {
@@ -506,9 +506,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                 }));
     }
 
-    private void repair() {
+    private void repair(Uuid id) {
         if (!leaving && !over) {
-            rosters.repair(standing);
+            rosters.repair(standing, id);
             lookSoon();
         }
     }

@@ -31,6 +31,7 @@ import java.util.function.Function;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
@@ -192,8 +193,8 @@ final class KafkaRosters implements RosterCarrier {
     }
 
     /** A broker has made the topic by itself: makes of it what it was, unless that is not for us. */
-    void repair(RosterStanding standing) {
-        RosterTopic.repair(settings, admin, topic(standing), standing.config(), lack, failure);
+    void repair(RosterStanding standing, Uuid id) {
+        RosterTopic.repair(settings, admin, topic(standing), id, standing.config(), lack, failure);
     }
 
     /** The topic has what we have given it, or what somebody else has. */

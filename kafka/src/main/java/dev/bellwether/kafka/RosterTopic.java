@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -27,6 +26,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.InvalidPartitionsException;
@@ -171,10 +171,15 @@ final class RosterTopic {
 
     /** Of which topics was told that they are gone, or lack something, and that we cannot change that. Thread-safe. */
     static final class Absence {
-        private final Set<String> told = ConcurrentHashMap.newKeySet();
+        private final Map<String, Uuid> told = new ConcurrentHashMap<>();
 
         private boolean isNew(String topic) {
-            return told.add(topic);
+            return isNew(topic, Uuid.ZERO_UUID);
+        }
+
+        /** The same, and whether this is another one of that name. */
+        private boolean isNew(String topic, Uuid id) {
+            return !id.equals(told.put(topic, id));
         }
 
         /** It is as it should be. */
@@ -238,8 +243,14 @@ final class RosterTopic {
     // the callbacks say what the futures would
     @SuppressWarnings("FutureReturnValueIgnored")
     static void repair(
-            Settings settings, AdminConnection admin, String name, RosterConfig config, Absence lack, Absence failure) {
-        var isNew = lack.isNew(name);
+            Settings settings,
+            AdminConnection admin,
+            String name,
+            Uuid id,
+            RosterConfig config,
+            Absence lack,
+            Absence failure) {
+        var isNew = lack.isNew(name, id);
         if (!settings.createTopic()) {
             if (isNew) {
                 log.error(
@@ -267,7 +278,7 @@ final class RosterTopic {
                                         .all())
                         .toCompletionStage())
                 .whenComplete((done, error) -> {
-                    if (error != null && failure.isNew(name)) {
+                    if (error != null && failure.isNew(name, id)) {
                         log.error(
                                 "topic {} could not be given {} partitions and {} ({}). Roles may have no leader"
                                         + " until it has them; trying again",

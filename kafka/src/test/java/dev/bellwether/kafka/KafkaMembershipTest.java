@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.CreatePartitionsResult;
@@ -50,9 +51,16 @@ class KafkaMembershipTest implements GroupObserver {
     private final List<String> read = new ArrayList<>();
     private final List<ElectionException> failures = new CopyOnWriteArrayList<>();
     private final AtomicInteger repairs = new AtomicInteger();
+    private final AtomicInteger looks = new AtomicInteger();
     private KafkaFuture<Config> settings = refused();
+    private volatile Uuid id = ANOTHER;
+    private volatile int partitions = 1;
 
     private KafkaMembership member(RosterMode mode) {
+        return member(mode, SETTINGS);
+    }
+
+    private KafkaMembership member(RosterMode mode, Settings of) {
         var config = RosterConfig.builder().roles(20).partitions(8).mode(mode).build();
         var admin = new AdminConnection(() -> (Admin) Proxy.newProxyInstance(
                 Admin.class.getClassLoader(),
@@ -65,15 +73,19 @@ class KafkaMembershipTest implements GroupObserver {
                 }));
         var writer =
                 new Writer(MockProducer::new, new TopicPartition("bellwether", 0), Duration.ofSeconds(3), error -> {});
-        var rosters = new KafkaRosters(SETTINGS, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, "bellwether-test");
+        var rosters = new KafkaRosters(of, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, "bellwether-test");
         return new KafkaMembership(new RosterStanding("shop", "me", "me-1", config), this, rosters);
     }
 
-    /** Another topic by now, with one partition. */
-    private static KafkaFuture<TopicDescription> described() {
+    /** Another topic by now. */
+    private KafkaFuture<TopicDescription> described() {
         var broker = new Node(1, "localhost", 1);
-        var partition = new TopicPartitionInfo(0, broker, List.of(broker), List.of(broker));
-        return KafkaFuture.completedFuture(new TopicDescription(TOPIC, false, List.of(partition), Set.of(), ANOTHER));
+        var found = IntStream.range(0, partitions)
+                .mapToObj(number -> new TopicPartitionInfo(number, broker, List.of(broker), List.of(broker)))
+                .toList();
+        var description = new TopicDescription(TOPIC, false, found, Set.of(), id);
+        looks.incrementAndGet();
+        return KafkaFuture.completedFuture(description);
     }
 
     private CreatePartitionsResult grown() throws ReflectiveOperationException {
@@ -147,6 +159,34 @@ class KafkaMembershipTest implements GroupObserver {
             member.close();
         }
         assertThat(failures).isEmpty();
+    }
+
+    /** The next one was told of only where somebody had seen that there was none in between. */
+    @Test
+    void eachTopicThatABrokerHasMadeAndThatIsNotForUsToChangeIsToldOf() {
+        settings = KafkaFuture.completedFuture(new Config(List.of())); // nobody's
+        partitions = 8;
+        var member = member(
+                RosterMode.OVERLAPPING,
+                Settings.of(Map.of("bootstrap.servers", "localhost:1", "topic.create", "false")));
+        try (var log = new LogSaid()) {
+            member.start();
+            Eventually.eventually("it has looked", PATIENCE, () -> looks.get() > 0);
+            for (var told = 1; told <= 2; told++) {
+                var expected = told;
+                id = Uuid.randomUuid();
+                Eventually.eventually(
+                        "it is told",
+                        PATIENCE,
+                        () -> log.text()
+                                        .lines()
+                                        .filter(line -> line.contains("has created topic " + TOPIC))
+                                        .count()
+                                == expected);
+            }
+        } finally {
+            member.close();
+        }
     }
 
     // ---------------------------------------------------------------- observer

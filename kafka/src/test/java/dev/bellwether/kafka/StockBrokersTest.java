@@ -84,6 +84,7 @@ class StockBrokersTest {
                 settings("bellwether"),
                 new AdminConnection(() -> ADMIN),
                 topic,
+                Uuid.ZERO_UUID,
                 config(),
                 new RosterTopic.Absence(),
                 new RosterTopic.Absence());
