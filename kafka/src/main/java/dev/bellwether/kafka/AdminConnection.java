@@ -38,6 +38,7 @@ final class AdminConnection {
 
     private final Supplier<Admin> connector;
     private final Clock clock;
+    private final Executor later;
     private volatile Admin admin;
     private long replacedNanos;
     /** Since when the present client has answered nothing, if a question was late since it did. */
@@ -52,18 +53,29 @@ final class AdminConnection {
     }
 
     AdminConnection(Supplier<Admin> connector, Clock clock) {
+        this(connector, clock, LATER);
+    }
+
+    /** Makes one that looks after its client's thread by this, which does what it is given a little later. */
+    AdminConnection(Supplier<Admin> connector, Clock clock, Executor later) {
         this.connector = connector;
         this.clock = clock;
         replacedNanos = clock.nanos() - PAUSE_NANOS;
+        this.later = later;
         admin = connector.get();
-        LATER.execute(this::look);
+        try {
+            later.execute(this::look);
+        } catch (RuntimeException | Error e) { // there is no thread for that
+            close(Duration.ZERO);
+            throw e;
+        }
     }
 
     /** Nobody else may ask anything for hours. */
     private void look() {
         var answering = thread;
         if (!closed) {
-            LATER.execute(this::look); // first: whatever is thrown below, it comes
+            later.execute(this::look); // first: whatever is thrown below, it comes
             if (answering != null && answering.isInterrupted()) {
                 var unused = ask(client -> client.describeCluster().clusterId());
             }

@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
@@ -91,6 +92,22 @@ class AdminConnectionTest {
             late.completeExceptionally(new TimeoutException("planted"));
         }
         assertThat(made.get()).as("the clients of an hour").isBetween(10, 40);
+    }
+
+    /** Each try to connect left another one, with its thread. */
+    @Test
+    void oneWithoutAThreadToLookAfterItIsClosed() {
+        var closed = new AtomicInteger();
+        var admin = (Admin) Proxy.newProxyInstance(
+                Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (self, method, arguments) -> {
+                    assertThat(method.getName()).isEqualTo("close");
+                    return closed.incrementAndGet() > 1;
+                });
+        assertThatThrownBy(() -> new AdminConnection(() -> admin, clock, look -> {
+                    throw new OutOfMemoryError("unable to create native thread");
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(closed).hasValue(1);
     }
 
     private Admin counted() {
