@@ -172,13 +172,13 @@ public final class NatsProvider implements ElectionsProvider {
     }
 
     /** Logs what the connection tells of itself. Thread-safe. */
-    private static final class Listener implements ConnectionListener, ErrorListener {
+    static final class Listener implements ConnectionListener, ErrorListener {
         private final ConnectUri uri;
         private final PermissionErrors rights;
         private final Set<String> told = ConcurrentHashMap.newKeySet(); // since it was connected
         private volatile @Nullable Exception lastFailure;
 
-        private Listener(ConnectUri uri, PermissionErrors rights) {
+        Listener(ConnectUri uri, PermissionErrors rights) {
             this.uri = uri;
             this.rights = rights;
         }
@@ -196,14 +196,14 @@ public final class NatsProvider implements ElectionsProvider {
         @Override
         public void errorOccurred(Connection connection, String error) {
             var said = Optional.ofNullable(error).orElse("");
-            if (rights.heard(said) || !isNew(said)) {
+            if (rights.heard(said) || (connection.getStatus() != Connection.Status.CONNECTED && !isNew(said))) {
                 log.debug("{} said: {}", uri, uri.redact(said)); // who asked says what it means
             } else {
                 log.warn("{} said: {}", uri, uri.redact(said));
             }
         }
 
-        /** A server may say it at each attempt to connect again. */
+        /** A server may say it at each attempt to connect again. While we are connected, each time is another case. */
         private boolean isNew(String said) {
             return told.size() >= MANY || told.add(said);
         }

@@ -5,20 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.NatsServers;
+import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.nats.NatsServer;
+import io.nats.client.Connection;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class CrowdedServerTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String SAID = "maximum connections exceeded";
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream before = System.err;
@@ -46,7 +51,7 @@ class CrowdedServerTest {
     private long warnings() {
         return written.toString(StandardCharsets.UTF_8)
                 .lines()
-                .filter(line -> line.contains("] WARN ") && line.contains("maximum connections exceeded"))
+                .filter(line -> line.contains("] WARN ") && line.contains(SAID))
                 .count();
     }
 
@@ -68,6 +73,25 @@ class CrowdedServerTest {
             }
             Eventually.eventually("it leads again", PATIENCE, candidacy::isLeader);
         }
+    }
+
+    /** As that a connection has too many subscriptions: each time, another watch hears nothing. */
+    @Test
+    void whatAServerSaysWhileWeAreConnectedIsToldEachTime() {
+        var status = new AtomicReference<>(Connection.Status.CONNECTED);
+        var connection = (Connection) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Connection.class}, (self, method, given) -> {
+                    assertThat(method.getName()).isEqualTo("getStatus");
+                    return status.get();
+                });
+        var listener = new NatsProvider.Listener(ConnectUri.parse("nats://localhost"), new PermissionErrors());
+        listener.errorOccurred(connection, SAID);
+        listener.errorOccurred(connection, SAID);
+        assertThat(warnings()).isEqualTo(2);
+        status.set(Connection.Status.RECONNECTING);
+        listener.errorOccurred(connection, SAID);
+        listener.errorOccurred(connection, SAID);
+        assertThat(warnings()).isEqualTo(3);
     }
 
     /** Returns a connection that takes the place of ours, unless the server has not seen yet that ours is gone. */
