@@ -399,7 +399,7 @@ public final class HttpMembers {
         }
         if (cause instanceof RejectedExecutionException) {
             return new UnavailableException(
-                    who + " was not asked for " + what + ": the executor of the HTTP client takes no more tasks ("
+                    who + " gave no answer to " + what + ": the executor of the HTTP client takes no more tasks ("
                             + cause + ")",
                     cause);
         }
