@@ -617,11 +617,14 @@ class LeadingTest {
                         var nightly = leaving.of("nightly");
                         assertThat(leaving.of("billing").await(Contexts.PATIENCE))
                                 .isPresent();
-                        var next = CandidacyConfig.builder().lease(lease.lease()).listener(event -> {
-                            if (event instanceof LeadershipEvent.Preparing) {
-                                left.completeAsync(() -> hasLeft(nightly)).join();
-                            }
-                        });
+                        var next = CandidacyConfig.builder()
+                                .lease(lease.lease())
+                                .listener(event -> {
+                                    if (event instanceof LeadershipEvent.Preparing) {
+                                        left.completeAsync(() -> hasLeft(nightly))
+                                                .join();
+                                    }
+                                });
                         try (var standby = elsewhere.stand("billing", next.build())) {
                             while (standby.status().following().isEmpty()) {
                                 Thread.onSpinWait();
