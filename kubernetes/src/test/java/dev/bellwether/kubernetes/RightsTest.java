@@ -150,8 +150,8 @@ class RightsTest {
                 var store = open(stub)) {
             var watch = store.watch(KEY, heard -> {});
             Eventually.eventually(
-                    "it goes on",
-                    Duration.ofSeconds(5),
+                    "it goes on", // without that, no token is read again within a minute
+                    PATIENCE,
                     () -> stub.requests().stream()
                             .filter(request -> request.uri().contains("watch=true"))
                             .anyMatch(request -> request.authorization().equals("Bearer second")));
