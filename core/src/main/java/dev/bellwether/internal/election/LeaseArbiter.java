@@ -56,6 +56,8 @@ final class LeaseArbiter implements Arbiter {
     /** For close(), on any thread; in the order of their beginning, so that a simulation can be repeated. */
     private final Set<Watch> open = Collections.synchronizedSet(new LinkedHashSet<>());
 
+    private volatile boolean over; // close() has begun
+
     LeaseArbiter(LeaseStore store) {
         this.store = store;
     }
@@ -129,6 +131,7 @@ final class LeaseArbiter implements Arbiter {
 
     @Override
     public void close() {
+        over = true;
         for (var watch : open.toArray(Watch[]::new)) {
             try {
                 watch.close();
@@ -279,8 +282,14 @@ final class LeaseArbiter implements Arbiter {
             }
         }
 
-        /** Says once in the log that the seat cannot be read. No answer is an outage, of which nobody is told here. */
+        /**
+         * Says once in the log that the seat cannot be read. No answer is an outage, of which nobody is told here; and
+         * what a store says that has been closed asks for nobody.
+         */
         private void tell(@Nullable Throwable error) {
+            if (closed || over) {
+                return;
+            }
             if (error == null && unreadable) {
                 unreadable = false;
                 Quietly.run(() -> log.info("\"{}\" on {} can be read again", election, describe()));

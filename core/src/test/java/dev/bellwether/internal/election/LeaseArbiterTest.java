@@ -91,6 +91,35 @@ class LeaseArbiterTest {
         }
     }
 
+    /** As a client may that is closed: the loop stays until what was told has been heard, and asks on. */
+    @Test
+    void whatIsRefusedOnceTheStoreIsClosedIsNotTold() {
+        try (var log = new LogSaid()) {
+            store.views.add(held(7));
+            var arbiter = LazyArbiter.arbiter(store);
+            var watch = arbiter.watch("billing", view -> {}, rig.loop);
+            rig.settle();
+            arbiter.close();
+            store.refused = new AccessRefusedException("the client gave the connection up. Check the password");
+            rig.pass(Duration.ofSeconds(20));
+            assertThat(log.said("WARN")).isEmpty();
+            watch.close();
+        }
+    }
+
+    @Test
+    void whatIsRefusedOnceAWatchIsClosedIsNotTold() {
+        try (var log = new LogSaid()) {
+            store.keeps = true;
+            var watch = LazyArbiter.arbiter(store).watch("billing", view -> {}, rig.loop);
+            rig.settle();
+            watch.close();
+            store.kept.remove().completeExceptionally(new AccessRefusedException("SELECT is denied"));
+            rig.settle();
+            assertThat(log.said("WARN")).isEmpty();
+        }
+    }
+
     /** That a change has been heard could not be told: all that came later waited for it, and was kept in memory. */
     @Test
     void aWatcherHearsTheNextChangeThoughTheEndOfTheLastCouldNotBeToldForLackOfMemory() {
