@@ -378,11 +378,13 @@ public final class LazyArbiter implements Arbiter {
             var config = present.completed(standing.config());
             try {
                 present.check(standing.election(), config);
-            } catch (RuntimeException e) {
-                if (!(e instanceof UnavailableException) && !Interrupts.caused(e)) {
+            } catch (UnavailableException e) {
+                silent(e); // whether it is refused is seen later
+            } catch (RuntimeException | Error e) {
+                if (!mayPass(e)) {
                     throw e;
                 }
-                silent(e); // whether it is refused is seen later
+                silent(new UnavailableException(this + " cannot be checked on " + present.describe() + ": " + e, e));
             }
             loop.execute(() -> {
                 if (!left && least != 0 && !present.setsTokens()) { // nobody could say when it began to stand

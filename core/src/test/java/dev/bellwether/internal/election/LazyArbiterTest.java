@@ -379,6 +379,31 @@ class LazyArbiterTest {
     }
 
     @Test
+    void aCheckThatLacksMemoryFailsNobody() throws Exception {
+        var lacking = new ConcurrentLinkedQueue<Throwable>(List.of(
+                new OutOfMemoryError("planted"), new CompletionException(new OutOfMemoryError("planted"))));
+        try (var elections = lazily(() -> {
+            there.join();
+            return new Rig.Wire(store) {
+                @Override
+                public void check(String election, CandidacyConfig config) {
+                    var error = lacking.poll();
+                    if (error != null) {
+                        throwAny(error);
+                    }
+                }
+            };
+        })) {
+            var one = elections.stand("billing");
+            var other = elections.stand("shipping");
+            there.complete(true);
+            assertThat(one.await(PATIENCE)).isPresent();
+            assertThat(other.await(PATIENCE)).isPresent();
+            assertThat(lacking).isEmpty();
+        }
+    }
+
+    @Test
     void theTriesGoOnThoughOneWhoWaitsCannotBeToldForLackOfMemory() throws Exception {
         var lazy = new LazyArbiter("the store", this::connect);
         var granted = new CountDownLatch(1);
