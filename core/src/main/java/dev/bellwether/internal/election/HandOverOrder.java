@@ -361,7 +361,6 @@ final class HandOverOrder {
     }
 
     private void fail(@Nullable Throwable error) {
-        finish();
         outcome.completeExceptionally(
                 error != null
                         ? error
@@ -369,13 +368,15 @@ final class HandOverOrder {
                                 sent
                                         ? "it is not known what became of it: it may still be carried out"
                                         : "no answer; nothing was ordered"));
+        finish();
     }
 
     private void end(Outcome how, Optional<Leader> leader) {
-        finish();
         outcome.complete(new HandOver(how, leader));
+        finish();
     }
 
+    /** Behind the outcome: a watch may throw that cannot be ended in order, and somebody waits. */
     private void finish() {
         watch.close();
         if (timer != null) {

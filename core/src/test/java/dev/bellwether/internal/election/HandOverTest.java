@@ -240,6 +240,20 @@ class HandOverTest {
         assertThat(queue.seat.note()).as("what has failed is not ordered").isEmpty();
     }
 
+    @Test
+    void whatBecameOfAnOrderIsToldThoughItsWatchCannotBeEndedInOrder() {
+        var queue = new Queue();
+        queue.isUnwatched = false;
+        var outcome = order(queue, "b", lasting()).begin().toCompletableFuture();
+        rig.settle();
+        queue.readyIs("b");
+        rig.settle();
+        queue.first(6, "b", "");
+        rig.pass(Duration.ofSeconds(2));
+        assertThat(done(outcome).outcome()).isEqualTo(Outcome.DONE);
+        assertThat(rig.heard).contains("a turn threw: java.lang.IllegalStateException: planted: no end of a watch");
+    }
+
     /** Returns the loop as one that outlasts a turn that throws. */
     private Loop lasting() {
         return new ForwardingLoop(rig.loop) {
@@ -660,6 +674,7 @@ class HandOverTest {
         private boolean answers = true;
         private boolean withdraws = true;
         private boolean isWatched = true;
+        private boolean isUnwatched = true;
         private int withdrawals;
 
         private static View seat(long token, String first) {
@@ -691,7 +706,11 @@ class HandOverTest {
                 throw new IllegalStateException("planted: no watch");
             }
             this.watcher = watcher;
-            return Watch.NONE;
+            return isUnwatched
+                    ? Watch.NONE
+                    : () -> {
+                        throw new IllegalStateException("planted: no end of a watch");
+                    };
         }
 
         @Override
