@@ -182,10 +182,13 @@ final class SqlErrors {
         return e instanceof NotBegun || "57P05".equals(e.getSQLState()) || e.getErrorCode() == MYSQL_IDLE;
     }
 
-    /** Returns whether the connection broke, other than by a wait that was too long. */
+    /**
+     * Returns whether the connection broke, other than by a wait that was too long: also where PostgreSQL has said why
+     * it ends it, by order of an administrator or because another session has crashed.
+     */
     static boolean isBreak(SQLException e) {
         var state = state(e);
-        return (state.startsWith("08") || state.equals("57P01")) && !isTimeout(e);
+        return (state.startsWith("08") || state.equals("57P01") || state.equals("57P02")) && !isTimeout(e);
     }
 
     /** The connection was found broken where a transaction was to begin: nothing was done. */
