@@ -158,7 +158,7 @@ final class PostgresListener {
             aborted = current;
             try {
                 current.abort(Runnable::run);
-            } catch (SQLException e) {
+            } catch (SQLException | RuntimeException | AbstractMethodError e) { // a pool's, on any thread
                 log.debug("could not abort the listening connection to {}", source, e);
             }
         }

@@ -299,6 +299,41 @@ class BorrowedConnectionsTest {
         }
     }
 
+    /** It is the thread of the statements that notices: what it serves must not fail with that. */
+    @Test
+    void aListeningConnectionWhosePoolCannotAbortItHurtsNobodyElse() throws Exception {
+        var server = PostgresServer.shared();
+        try (var statements = server.connect()) {
+            var hears = new Hearing(statements, "c" + table);
+            var opened = new AtomicInteger();
+            var lends = new Lending(() -> {
+                var real = DriverManager.getConnection(server.uri());
+                if (opened.getAndIncrement() > 0) {
+                    return real;
+                }
+                var hanging = hanging(real);
+                return (Connection) proxy(Connection.class, hanging, (method, arguments) -> {
+                    if (method.equals("abort")) {
+                        hanging.abort(Runnable::run);
+                        throw new UnsupportedOperationException("pretended: the pool knows no abort");
+                    }
+                    return null;
+                });
+            });
+            var listener = new PostgresListener(Source.of(lends), "c" + table, "us", hears);
+            listener.start();
+            try {
+                Eventually.eventually("it listens", PATIENCE, () -> hears.begun.get() == 1);
+                Eventually.eventually("it listens again", Duration.ofSeconds(40), () -> {
+                    listener.suspect();
+                    return hears.begun.get() == 2;
+                });
+            } finally {
+                listener.close();
+            }
+        }
+    }
+
     /** Returns a connection that tells of the first notice, and then of nothing until it is aborted. */
     private static Connection hanging(Connection real) throws SQLException {
         var first = new AtomicBoolean(true);
