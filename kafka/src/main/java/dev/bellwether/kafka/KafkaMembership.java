@@ -51,6 +51,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MOST_WAKEUPS = 3;
+    /** So many looks that come soon take longer than one that comes when it is time, and what it has done. */
+    private static final int MOST_DOUBTS = 10;
+
     private static final long MUTE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final RosterStanding standing;
@@ -77,6 +80,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private @Nullable String refusal;
     private long mutedUntilNanos = System.nanoTime();
     private Uuid doubted = Uuid.ZERO_UUID;
+    private int doubts; // of that
     private boolean lacking;
     private boolean fails; // our client does, and that was told
     private boolean unstamped; // and that was told
@@ -489,7 +493,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     /**
      * No topic ever shrinks, and ours had enough partitions when we came: so this is another one, made by a broker, or
      * by somebody who wants it so. It has settings also when another member has fixed it since we looked: then the
-     * next look finds it whole.
+     * next look finds it whole. And whether it has any a member may not be told: so it waits for longer than another one
+     * needs to find that and to fix it.
      */
     private void tooFew(Uuid id, int count) {
         lacking = true;
@@ -497,9 +502,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                 .thenAccept(bare -> post(() -> {
                     if (bare) {
                         repair(id);
-                    } else if (!leaving && doubted.equals(id)) {
+                    } else if (!leaving && doubted.equals(id) && ++doubts >= MOST_DOUBTS) {
                         fail(RosterTopic.changed(topic, count, standing.config()));
                     } else {
+                        doubts = doubted.equals(id) ? doubts : 0;
                         doubted = id;
                         lookSoon();
                     }

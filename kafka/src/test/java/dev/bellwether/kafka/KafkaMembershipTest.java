@@ -143,6 +143,22 @@ class KafkaMembershipTest implements GroupObserver {
         }
     }
 
+    /** A broker may have made the topic, which it is not told, and another member be about to add what it lacks. */
+    @Test
+    void whoMayNotAskForSettingsWaitsForAnotherToAddWhatATopicLacks() {
+        var member = member(RosterMode.OVERLAPPING);
+        member.start();
+        try {
+            Eventually.eventually("it has looked, and looked soon", PATIENCE, () -> looks.get() >= 6);
+            partitions = 8;
+            var then = looks.get();
+            Eventually.eventually("it has looked again", PATIENCE, () -> looks.get() > then + 1);
+            assertThat(failures).isEmpty();
+        } finally {
+            member.close();
+        }
+    }
+
     /** That right is not required either. Each member said it twice a second. */
     @Test
     void whoMayNotAddWhatATopicLacksThatABrokerMadeSaysSoOnce() {

@@ -380,8 +380,8 @@ class LazyArbiterTest {
 
     @Test
     void aCheckThatLacksMemoryFailsNobody() throws Exception {
-        var lacking = new ConcurrentLinkedQueue<Throwable>(List.of(
-                new OutOfMemoryError("planted"), new CompletionException(new OutOfMemoryError("planted"))));
+        var lacking = new ConcurrentLinkedQueue<Throwable>(
+                List.of(new OutOfMemoryError("planted"), new CompletionException(new OutOfMemoryError("planted"))));
         try (var elections = lazily(() -> {
             there.join();
             return new Rig.Wire(store) {
