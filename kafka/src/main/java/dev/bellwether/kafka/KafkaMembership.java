@@ -493,8 +493,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     /**
      * No topic ever shrinks, and ours had enough partitions when we came: so this is another one, made by a broker, or
      * by somebody who wants it so. It has settings also when another member has fixed it since we looked: then the
-     * next look finds it whole. And whether it has any a member may not be told: so it waits for longer than another one
-     * needs to find that and to fix it.
+     * next look finds it whole. A member may lack the right to ask for them, too: so it waits for longer than another
+     * one needs to see that and to fix it.
      */
     private void tooFew(Uuid id, int count) {
         lacking = true;
