@@ -119,21 +119,32 @@ final class GroupMember implements Group, SeatAssignor.Participant, ConsumerReba
             return Commit.REFUSED;
         }
         var timeout = standing.config().renewInterval().dividedBy(2);
-        for (var attempt = 1; ; attempt++) {
+        try {
+            commit(committing, partition, new OffsetAndMetadata(journal.nextOffset(), ""), timeout);
+            return Commit.ACCEPTED;
+        } catch (RebalanceInProgressException e) {
+            return Commit.REBALANCING;
+        } catch (CommitFailedException e) {
+            return Commit.REFUSED; // the next poll will tell
+        } catch (RetriableException | WakeupException e) {
+            return Commit.UNANSWERED;
+        }
+    }
+
+    /**
+     * Commits an offset. A wake-up that ends this was meant for a poll, and came too late for that: nothing is known of
+     * the commit then, so it is tried again.
+     */
+    static void commit(
+            Consumer<byte[], byte[]> committing, TopicPartition partition, OffsetAndMetadata offset, Duration timeout) {
+        for (var left = MOST_WAKEUPS; ; left--) {
             try {
-                committing.commitSync(Map.of(partition, new OffsetAndMetadata(journal.nextOffset(), "")), timeout);
-                return Commit.ACCEPTED;
+                committing.commitSync(Map.of(partition, offset), timeout);
+                return;
             } catch (WakeupException e) {
-                // it was meant for a poll, and came too late for that; nothing is known of the commit
-                if (attempt == MOST_WAKEUPS) {
-                    return Commit.UNANSWERED;
+                if (left == 1) {
+                    throw e;
                 }
-            } catch (RebalanceInProgressException e) {
-                return Commit.REBALANCING;
-            } catch (CommitFailedException e) {
-                return Commit.REFUSED; // the next poll will tell
-            } catch (RetriableException e) {
-                return Commit.UNANSWERED;
             }
         }
     }

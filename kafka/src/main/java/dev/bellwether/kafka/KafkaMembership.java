@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -50,7 +49,6 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private static final Duration CLOSE_PATIENCE = Duration.ofMillis(500);
     private static final Duration LONGEST_POLL = Duration.ofSeconds(1);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final int MOST_WAKEUPS = 3;
     /** So many looks that come soon take longer than one that comes when it is time, and what it has done. */
     private static final int MOST_DOUBTS = 10;
 
@@ -532,25 +530,17 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             return Commit.REFUSED;
         }
         var partition = new TopicPartition(topic, owned.iterator().next());
-        for (var attempt = 1; ; attempt++) {
-            try {
-                committing.commitSync(
-                        Map.of(partition, new OffsetAndMetadata(0)),
-                        standing.config().commitPatience());
-                access.answered();
-                return Commit.ACCEPTED;
-            } catch (WakeupException e) {
-                // it was meant for a poll, and came too late for that; nothing is known of the commit
-                if (attempt == MOST_WAKEUPS) {
-                    return Commit.UNANSWERED;
-                }
-            } catch (RebalanceInProgressException e) {
-                return Commit.REBALANCING;
-            } catch (CommitFailedException e) {
-                return Commit.REFUSED; // the next poll will tell
-            } catch (KafkaException e) {
-                return Commit.UNANSWERED;
-            }
+        try {
+            var patience = standing.config().commitPatience();
+            GroupMember.commit(committing, partition, new OffsetAndMetadata(0), patience);
+            access.answered();
+            return Commit.ACCEPTED;
+        } catch (RebalanceInProgressException e) {
+            return Commit.REBALANCING;
+        } catch (CommitFailedException e) {
+            return Commit.REFUSED; // the next poll will tell
+        } catch (KafkaException e) {
+            return Commit.UNANSWERED;
         }
     }
 
