@@ -48,7 +48,8 @@ public record Endpoint(String host, int port) {
 
     private static final int HTTP_PORT = 80;
     private static final int HTTPS_PORT = 443;
-    private static final int LARGEST_PORT = 65_535;
+    /** No port has a larger number. */
+    public static final int LARGEST_PORT = 65_535;
 
     /**
      * Returns the servers that a URI names, in their order; none if it names a file, or writes them in a way that only
@@ -92,10 +93,15 @@ public record Endpoint(String host, int port) {
         return Optional.of(new Endpoint(host, port == null || port.isEmpty() ? usual : number(port, uri)));
     }
 
+    /** Returns whether this number can be a port. */
+    public static boolean isPort(int number) {
+        return number > 0 && number <= LARGEST_PORT;
+    }
+
     private static int number(String port, ConnectUri uri) {
         try {
             var number = Integer.parseInt(port);
-            if (number > 0 && number <= LARGEST_PORT) {
+            if (isPort(number)) {
                 return number;
             }
         } catch (NumberFormatException e) {

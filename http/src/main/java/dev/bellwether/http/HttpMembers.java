@@ -57,7 +57,6 @@ public final class HttpMembers {
     private static final int MOST_OK = 299;
     private static final int TOO_MANY = 429;
     private static final int FAILED = 500;
-    private static final int LARGEST_PORT = 65_535;
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
     private static final String FAILED_LOOK_UPS = "networkaddress.cache.negative.ttl";
     private static final String NO_TIME = "0";
@@ -136,15 +135,10 @@ public final class HttpMembers {
 
     /** An address may name any number, and no connection to it can ever be made. */
     private static void requirePort(ConnectUri uri, URI member) {
-        if (!isPort(member.getPort())) {
+        if (!Endpoint.isPort(member.getPort())) {
             throw new ElectionException(uri + ": the port of " + uri.redact(member.getAuthority()) + " is none: write a"
-                    + " number from 1 to " + LARGEST_PORT);
+                    + " number from 1 to " + Endpoint.LARGEST_PORT);
         }
-    }
-
-    /** Returns whether this number can be a port. */
-    public static boolean isPort(int number) {
-        return number > 0 && number <= LARGEST_PORT;
     }
 
     /** Names of containers often hold one, and Java's client asks no such host. */

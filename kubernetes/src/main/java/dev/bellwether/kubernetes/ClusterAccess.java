@@ -2,8 +2,8 @@ package dev.bellwether.kubernetes;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.ReplaceableClient;
+import dev.bellwether.spi.Endpoint;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -105,7 +105,7 @@ record ClusterAccess(
             if (uri.getHost() != null && String.valueOf(uri.getScheme()).matches("https?")) {
                 var usual = uri.getScheme().equals("https") ? 443 : 80;
                 var port = uri.getPort() < 0 ? usual : uri.getPort();
-                if (HttpMembers.isPort(port)) {
+                if (Endpoint.isPort(port)) {
                     return URI.create(uri.getScheme() + "://" + uri.getHost() + ':' + port + uri.getRawPath());
                 }
             }

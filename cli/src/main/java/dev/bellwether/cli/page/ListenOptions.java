@@ -1,6 +1,7 @@
 package dev.bellwether.cli.page;
 
 import dev.bellwether.cli.command.UsageException;
+import dev.bellwether.spi.Endpoint;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -10,7 +11,6 @@ import picocli.CommandLine.Option;
 
 /** Where to listen: the options of the verbs that answer HTTP. */
 public final class ListenOptions {
-    private static final int LAST_PORT = 65_535;
 
     @Option(
             names = "--listen",
@@ -28,9 +28,9 @@ public final class ListenOptions {
 
     /** Refuses what is no port. */
     public static void requirePort(int port) {
-        if (port < 0 || port > LAST_PORT) {
-            throw new UsageException(
-                    "--port: " + port + " is no port: a number from 1 to " + LAST_PORT + ", or 0 for a free one");
+        if (port != 0 && !Endpoint.isPort(port)) {
+            throw new UsageException("--port: " + port + " is no port: a number from 1 to " + Endpoint.LARGEST_PORT
+                    + ", or 0 for a free one");
         }
     }
 
