@@ -1,8 +1,5 @@
 package dev.bellwether.kafka;
 
-import org.apache.kafka.common.ClusterResource;
-import org.apache.kafka.common.ClusterResourceListener;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.KafkaThread;
 import org.jspecify.annotations.Nullable;
 
@@ -24,13 +21,5 @@ final class NetworkThread {
             return present;
         }
         return null;
-    }
-
-    /** Serializes nothing, and comes by each time that its producer has learnt of the cluster, also of an idle one. */
-    static final class Serializer extends ByteArraySerializer implements ClusterResourceListener {
-        @Override
-        public void onUpdate(ClusterResource cluster) {
-            calm();
-        }
     }
 }

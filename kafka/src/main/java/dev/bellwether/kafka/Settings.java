@@ -373,7 +373,7 @@ record Settings(
             properties.putIfAbsent("batch.size", 256 << 10); // thousands may begin to stand at once
         }
         try {
-            return new KafkaProducer<>(properties, new NetworkThread.Serializer(), new NetworkThread.Serializer());
+            return new KafkaProducer<>(properties, new CalmSerializer(), new CalmSerializer());
         } catch (KafkaException e) {
             throw refused(e);
         }

@@ -1,6 +1,7 @@
 package dev.bellwether.outbox;
 
 import dev.bellwether.ElectionException;
+import dev.bellwether.kafka.CalmSerializer;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -45,8 +46,8 @@ final class ProducerSettings {
         all.put("transactional.id", transactionalId);
         all.put("enable.idempotence", true);
         all.put("acks", "all");
-        all.put("key.serializer", RelaySerializer.class);
-        all.put("value.serializer", RelaySerializer.class);
+        all.put("key.serializer", CalmSerializer.class);
+        all.put("value.serializer", CalmSerializer.class);
         all.putIfAbsent("client.id", transactionalId);
         all.putIfAbsent("linger.ms", LINGER); // a commit sends at once what is left
         all.putIfAbsent("batch.size", 256 << 10);
