@@ -1,12 +1,17 @@
 package dev.bellwether.testkit;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -22,7 +27,7 @@ final class Footprint {
     private static final long BYTES = 16 * 1024 * 1024;
 
     private final Map<String, Long> threads = threads();
-    private final long files = files();
+    private final Map<String, Long> files = files();
     private final long bytes = bytes();
 
     private Footprint() {}
@@ -38,9 +43,13 @@ final class Footprint {
 
     /** Waits like that, and lets no more than so many files be opened by the way. */
     void requireSame(Duration patience, long more) {
-        Eventually.eventually("no more threads than before", patience, () -> grown().isEmpty());
-        Eventually.eventually(
-                "no more than " + (files + more) + " open files", patience, () -> files() <= files + more);
+        require("no more threads than before", patience, () -> grown().isEmpty(), this::grown);
+        var most = sum(files) + more;
+        require(
+                "no more than " + most + " open files",
+                patience,
+                () -> sum(files()) <= most,
+                () -> grown(files, files(), 0));
         // each look is a full collection: a few are enough for what is freed late
         var now = bytes();
         for (var i = 0; i < 5 && now > bytes + BYTES; i++) {
@@ -49,6 +58,15 @@ final class Footprint {
         if (now > bytes + BYTES) {
             throw new AssertionError(
                     "%,d bytes of heap after a collection, and before there were %,d".formatted(now, bytes));
+        }
+    }
+
+    private static void require(
+            String what, Duration patience, BooleanSupplier isSo, Supplier<Map<String, Long>> grown) {
+        try {
+            Eventually.eventually(what, patience, isSo);
+        } catch (AssertionError e) {
+            throw new AssertionError(e.getMessage() + "; there are more of these: " + grown.get(), e);
         }
     }
 
@@ -63,21 +81,46 @@ final class Footprint {
 
     /** Pools that are nobody's in particular may grow by what the machine has; ours, and the client's, may not. */
     private Map<String, Long> grown() {
+        var grown = grown(threads, threads(), THREADS);
+        grown.keySet()
+                .removeIf(name ->
+                        name.startsWith("ForkJoinPool.commonPool") || name.startsWith("CompletableFutureDelay"));
+        return grown;
+    }
+
+    private static Map<String, Long> grown(Map<String, Long> before, Map<String, Long> now, long more) {
         var grown = new TreeMap<String, Long>();
-        threads().forEach((name, count) -> {
-            var ofTheJdk = name.startsWith("ForkJoinPool.commonPool") || name.startsWith("CompletableFutureDelay");
-            if (!ofTheJdk && count > threads.getOrDefault(name, 0L) + THREADS) {
-                grown.put(name, count - threads.getOrDefault(name, 0L));
+        now.forEach((name, count) -> {
+            var growth = count - before.getOrDefault(name, 0L);
+            if (growth > more) {
+                grown.put(name, growth);
             }
         });
         return grown;
     }
 
-    /** Zero where the system does not tell. */
-    private static long files() {
-        return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
-                ? unix.getOpenFileDescriptorCount()
-                : 0;
+    /** Returns how many open files of each name there are, numbers in names left aside; where the system tells no names, the count. */
+    private static Map<String, Long> files() {
+        try (var open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.map(Footprint::target)
+                    .collect(Collectors.groupingBy(name -> name.replaceAll("[0-9]+", "#"), Collectors.counting()));
+        } catch (IOException e) {
+            return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
+                    ? Map.of("files", unix.getOpenFileDescriptorCount())
+                    : Map.of();
+        }
+    }
+
+    private static String target(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString();
+        } catch (IOException e) {
+            return "closed by now";
+        }
+    }
+
+    private static long sum(Map<String, Long> counts) {
+        return counts.values().stream().mapToLong(Long::longValue).sum();
     }
 
     private static long bytes() {
@@ -87,7 +130,6 @@ final class Footprint {
 
     @Override
     public String toString() {
-        return "%d threads, %d open files, %,d bytes of heap"
-                .formatted(threads.values().stream().mapToLong(Long::longValue).sum(), files, bytes);
+        return "%d threads, %d open files, %,d bytes of heap".formatted(sum(threads), sum(files), bytes);
     }
 }
