@@ -69,6 +69,7 @@ public final class HttpMembers {
     private final AtomicInteger preferred = new AtomicInteger();
     private volatile boolean understood;
     private volatile Runnable moved = () -> {};
+    private String clockRead = ""; // guarded by this: a member's clock, as it was read last
     private long clockAheadMillis =
             Long.MIN_VALUE; // guarded by this: what a member's clock shows, less our monotonic one
 
@@ -535,8 +536,12 @@ public final class HttpMembers {
 
     /** A member tells the time in full seconds: it is never less than the most that any answer leads to. */
     private synchronized void noteClock(Response response) {
+        var date = response.headers().firstValue("Date").orElse("");
+        if (date.equals(clockRead)) {
+            return; // the first answer of a second leads to the most, and none of the others is read
+        }
+        clockRead = date;
         try {
-            var date = response.headers().firstValue("Date").orElse("");
             var ahead = ZonedDateTime.parse(date, DateTimeFormatter.RFC_1123_DATE_TIME)
                             .toInstant()
                             .toEpochMilli()

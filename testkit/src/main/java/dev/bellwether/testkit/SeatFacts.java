@@ -261,7 +261,7 @@ abstract class SeatFacts extends ContractStage {
         var actor = stage.stand(
                 stage.client(),
                 new EventLog(),
-                settings -> settings.candidate(id).metadata(UnusualNames.METADATA));
+                settings -> stage.firm(settings).candidate(id).metadata(UnusualNames.METADATA));
         actor.awaitLeads();
         var leader = observed.leader().orElseThrow();
         assertThat(leader.candidate()).isEqualTo(id);
