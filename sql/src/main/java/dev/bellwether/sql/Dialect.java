@@ -87,12 +87,16 @@ enum Dialect {
                         "SET @bellwether_wait = @@SESSION.wait_timeout, SESSION wait_timeout = 5,"
                                 + " @bellwether_lock = @@SESSION.innodb_lock_wait_timeout,"
                                 + " SESSION innodb_lock_wait_timeout = 1");
+                super.begin(connection);
             } catch (SQLException e) {
+                endWaits(connection, e);
                 throw SqlErrors.isBreak(e)
                         ? new SqlErrors.NotBegun(e)
                         : e; // MariaDB does not say that it has ended a session
+            } catch (RuntimeException | Error e) {
+                endWaits(connection, e);
+                throw e;
             }
-            super.begin(connection);
         }
 
         @Override
@@ -296,6 +300,15 @@ enum Dialect {
             "SET SESSION wait_timeout = COALESCE(@bellwether_wait, @@SESSION.wait_timeout), @bellwether_wait = NULL,"
                     + " SESSION innodb_lock_wait_timeout = COALESCE(@bellwether_lock,"
                     + " @@SESSION.innodb_lock_wait_timeout), @bellwether_lock = NULL";
+
+    /** No transaction has begun: a session that is lent is to have none of its settings. */
+    private static void endWaits(Connection connection, Throwable failed) {
+        try {
+            execute(connection, WAITS_AS_BEFORE);
+        } catch (SQLException again) {
+            failed.addSuppressed(again);
+        }
+    }
 
     private static void execute(Connection connection, String sql) throws SQLException {
         try (var statement = connection.createStatement()) {

@@ -54,10 +54,11 @@ final class SqlConnection {
         }
         var whole = false;
         var before = -1;
-        var committed = true;
+        Boolean committed = null;
         try {
             before = limit(connection, millis(patience));
-            committed = commitByItself(connection);
+            committed = connection.getAutoCommit(); // also if that cannot be changed
+            commitByItself(connection);
             var value = work.on(
                     isLimited && LockLimit.isEnough(patience) ? connection : LockLimit.on(connection, patience));
             whole = true;
@@ -152,12 +153,18 @@ final class SqlConnection {
         }
     }
 
-    private void putBack(Connection connection, int networkTimeout, boolean committed) {
+    /**
+     * Gives it back as it came.
+     *
+     * @param networkTimeout less than 0 if it was not changed
+     * @param committed null if it was not changed
+     */
+    private void putBack(Connection connection, int networkTimeout, @Nullable Boolean committed) {
         try {
             if (!connection.getAutoCommit()) {
                 connection.rollback(); // of what was begun and neither done nor undone
             }
-            if (connection.getAutoCommit() != committed) {
+            if (committed != null && connection.getAutoCommit() != committed) {
                 connection.setAutoCommit(committed);
             }
         } catch (SQLException | RuntimeException e) {

@@ -103,27 +103,42 @@ class BorrowedConnectionsTest {
     /** As where an administrator ends a statement by which a transaction begins. */
     @Test
     void aConnectionOnWhichNoTransactionCouldBeginGoesBackAsItCame() throws Exception {
-        goesBackAsItCame(PostgresServer.shared().uri(), sql -> {
+        goesBackAsItCame(PostgresServer.shared().uri(), true, sql -> {
             if (sql.contains("idle_in_transaction_session_timeout")) {
                 throw new SQLException("pretended: canceled", "57014");
             }
         });
     }
 
+    /** As where an administrator ends the statement that sets it, for a transaction or for what comes before. */
+    @ParameterizedTest
+    @MethodSource("servers")
+    void aConnectionWhoseAutoCommitCouldNotBeSetGoesBackAsItCame(String uri) throws Exception {
+        for (var commits : List.of(true, false)) {
+            var once = new AtomicBoolean(true);
+            goesBackAsItCame(uri, commits, what -> {
+                if (what.equals("auto-commit " + !commits) && once.getAndSet(false)) {
+                    throw new SQLException("pretended: interrupted", "70100", 1317);
+                }
+            });
+        }
+    }
+
     /** As without memory: whatever a transaction has set for itself ends with it. */
     @ParameterizedTest
     @MethodSource("servers")
     void aConnectionGoesBackAsItCameThoughAnErrorEndedATransaction(String uri) throws Exception {
-        goesBackAsItCame(uri, sql -> {
+        goesBackAsItCame(uri, true, sql -> {
             if (sql.contains("INSERT") && sql.contains(table + "_candidate")) {
                 throw new NoClassDefFoundError("pretended");
             }
         });
     }
 
-    private void goesBackAsItCame(String uri, Fault fault) throws Exception {
+    private void goesBackAsItCame(String uri, boolean commits, Fault fault) throws Exception {
         var config = SqlConfig.builder().table(table).listen(false).build();
         try (var one = new OneConnection(uri)) {
+            one.connection.setAutoCommit(commits);
             var settings = settings(one.connection);
             var store = SqlLeaseStore.open(Source.of(one), config);
             try {
@@ -565,9 +580,9 @@ class BorrowedConnectionsTest {
         Connection open() throws SQLException;
     }
 
-    /** Fails some statements when they are made. */
+    /** Fails some statements when they are made, or some settings of auto-commit. */
     private interface Fault {
-        void before(String sql) throws SQLException;
+        void before(String what) throws SQLException;
     }
 
     /** A pool of one, which does not tidy up behind its borrowers. */
@@ -593,6 +608,9 @@ class BorrowedConnectionsTest {
                             }
                             if (method.getName().equals("prepareStatement")) {
                                 requireNonNull(fault.get()).before(String.valueOf(arguments[0]));
+                            }
+                            if (method.getName().equals("setAutoCommit")) {
+                                requireNonNull(fault.get()).before("auto-commit " + arguments[0]);
                             }
                             try {
                                 return method.invoke(connection, arguments);
