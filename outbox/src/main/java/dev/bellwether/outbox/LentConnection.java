@@ -103,7 +103,8 @@ final class LentConnection implements AutoCloseable {
         closeBroken(connection);
     }
 
-    private static void abort(Connection connection) {
+    /** Ends whatever is waited for on it. From any thread. */
+    static void abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
         } catch (SQLException | RuntimeException e) {

@@ -31,6 +31,9 @@ final class WakeUpListener {
      *
      * The connection is the one that a relay can do without, so it is given back if readers have to wait for theirs.
      * But not while the database is silent: then nobody is lent any.
+     *
+     * Where the network falls silent within a notification, the driver waits for the rest of it without a limit. So
+     * threads that read, or borrow, break a connection off on which ours hangs.
      */
     private static final Logger LOG = LoggerFactory.getLogger(WakeUpListener.class);
     private static final int NAP_MILLIS = 500;
@@ -40,6 +43,9 @@ final class WakeUpListener {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
     private static final long LONG_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** Longer than a notification takes to arrive when it has begun to, and the thread to notice. */
+    private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     private static final long CLOSE_MILLIS = 2 * NAP_MILLIS;
     private static final String NONE_TO_SPARE =
             "the data source has no connection to spare; it needs two for each shard, and one more";
@@ -52,6 +58,8 @@ final class WakeUpListener {
     private final AtomicInteger refusals = new AtomicInteger();
     private volatile long hungrySinceNanos;
     private volatile long probedNanos;
+    private volatile @Nullable Connection lent;
+    private volatile @Nullable Long receivingSinceNanos;
     private volatile boolean listening;
     private volatile boolean closed;
     private @Nullable Thread thread; // guarded by this
@@ -97,8 +105,9 @@ final class WakeUpListener {
         return listening;
     }
 
-    /** Sends a probe, if one is wanted. On a reader's thread, over its connection. */
+    /** Sends a probe, if one is wanted. On a reader's thread, over its connection, at each look that finds no more. */
     void probe(Connection connection, WakeUpSql sql) throws SQLException {
+        breakOffIfStuck();
         var text = probe.get();
         if (text != null) {
             sql.notify(connection, text);
@@ -109,6 +118,7 @@ final class WakeUpListener {
 
     /** A connection is being waited for that the relay cannot do without. */
     void borrows() {
+        breakOffIfStuck();
         if (borrowers.getAndIncrement() == 0) {
             hungrySinceNanos = System.nanoTime();
         }
@@ -143,6 +153,20 @@ final class WakeUpListener {
         return true;
     }
 
+    private void breakOffIfStuck() {
+        var since = receivingSinceNanos;
+        if (since != null && System.nanoTime() - since > STUCK_NANOS) {
+            breakOff();
+        }
+    }
+
+    private void breakOff() {
+        var hanging = lent;
+        if (hanging != null) {
+            LentConnection.abort(hanging);
+        }
+    }
+
     /** It breaks if nobody is there any more. */
     private static void requireAlive(Connection connection) throws SQLException {
         try (var statement = connection.createStatement()) {
@@ -162,7 +186,7 @@ final class WakeUpListener {
         }
     }
 
-    /** Waits for the connection to be given back, for a second at most. */
+    /** Waits for the connection to be given back, for a second at most; breaks it off if it is not. */
     void join() {
         Thread running;
         synchronized (this) {
@@ -173,6 +197,7 @@ final class WakeUpListener {
         }
         try {
             running.join(CLOSE_MILLIS);
+            breakOff();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -227,6 +252,7 @@ final class WakeUpListener {
         var patience = connection.getNetworkTimeout();
         String channel = null;
         try {
+            lent = connection;
             connection.setNetworkTimeout(
                     Runnable::run, (int) config.databaseTimeout().toMillis());
             connection.setAutoCommit(true);
@@ -240,6 +266,7 @@ final class WakeUpListener {
             return prove(connection, notifications) ? hear(connection, notifications) : LONG_RETRY_NANOS;
         } finally {
             restore(connection, channel, commits, patience);
+            lent = null;
         }
     }
 
@@ -298,15 +325,20 @@ final class WakeUpListener {
         return 0;
     }
 
-    private static Set<String> receive(PGConnection notifications) throws SQLException {
-        var texts = new HashSet<String>();
-        var all = notifications.getNotifications(NAP_MILLIS);
-        if (all != null) {
-            for (var one : all) {
-                texts.add(one.getParameter());
+    private Set<String> receive(PGConnection notifications) throws SQLException {
+        receivingSinceNanos = System.nanoTime();
+        try {
+            var texts = new HashSet<String>();
+            var all = notifications.getNotifications(NAP_MILLIS);
+            if (all != null) {
+                for (var one : all) {
+                    texts.add(one.getParameter());
+                }
             }
+            return texts;
+        } finally {
+            receivingSinceNanos = null;
         }
-        return texts;
     }
 
     private void warn(String why) {

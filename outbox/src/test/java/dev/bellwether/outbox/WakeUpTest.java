@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 
 /** Writers wake an idle relay. Where it looks by itself, it does so once in ten minutes: nobody here waits for that. */
 @Timeout(240)
@@ -301,6 +303,109 @@ class WakeUpTest {
                 listener.join();
             }
         }
+    }
+
+    @Test
+    void listenerThatHangsInTheDriverListensAgain() throws Exception {
+        try (var hanging = new Listening(WakeUpTest::hanging)) {
+            Eventually.eventually(
+                    "it listens again",
+                    Duration.ofSeconds(40),
+                    () -> hanging.listens() && hanging.opened.get() == 2);
+        }
+    }
+
+    @Test
+    void shardThatLacksAConnectionGetsTheOneOnWhichTheListenerHangs() throws Exception {
+        try (var hanging = new Listening(WakeUpTest::hanging)) {
+            Eventually.eventually("it is given back", Duration.ofSeconds(40), () -> {
+                hanging.listener.borrows();
+                hanging.listener.borrowed(false);
+                return hanging.closed.get() == 1;
+            });
+        }
+    }
+
+    @Test
+    void listenerThatHangsInTheDriverGivesItsConnectionBackWhenItEnds() throws Exception {
+        try (var hanging = new Listening(WakeUpTest::hanging)) {
+            hanging.listener.close();
+            hanging.listener.join();
+            Eventually.eventually("it is given back", Duration.ofSeconds(40), () -> hanging.closed.get() == 1);
+        }
+    }
+
+    /** How the first connection of a listener is lent. */
+    private interface Lending {
+        Connection lent(Connection real) throws SQLException;
+    }
+
+    /** A listener that listens, and how many connections it has opened, and closed. */
+    private static final class Listening implements AutoCloseable {
+        private final AtomicInteger opened = new AtomicInteger();
+        private final AtomicInteger closed = new AtomicInteger();
+        private final Connection reading = server().connect();
+        private final WakeUpSql sql;
+        private final WakeUpListener listener;
+
+        private Listening(Lending first) throws SQLException {
+            var table = OutboxTable.named(Servers.fresh("listening"));
+            OutboxSchema.create(reading, table);
+            sql = new WakeUpSql(table);
+            var config = RelayConfig.named("x").table(table).build();
+            listener = new WakeUpListener(through(Servers.dataSource(server().uri()), first), config);
+            listener.add(new ReadPace(config, 0, sql, listener, () -> {}, System::nanoTime), sql);
+            Eventually.eventually("it listens", RelayStage.PATIENCE, this::listens);
+        }
+
+        private DataSource through(DataSource database, Lending first) {
+            return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var real = (Connection) Objects.requireNonNull(FaultyDatabase.call(database, method, arguments));
+                var lent = opened.getAndIncrement() == 0 ? first.lent(real) : real;
+                return FaultyDatabase.proxy(Connection.class, (called, with) -> {
+                    if (called.getName().equals("close")) {
+                        closed.incrementAndGet();
+                    }
+                    return FaultyDatabase.call(lent, called, with);
+                });
+            });
+        }
+
+        private boolean listens() {
+            return WakeUpTest.listens(listener, reading, sql);
+        }
+
+        @Override
+        public void close() throws SQLException {
+            listener.close();
+            listener.join();
+            reading.close();
+        }
+    }
+
+    /**
+     * Returns a connection that tells of the first notification, and then of nothing until it is broken off: as where
+     * the network falls silent within one, since the driver waits for the rest of it without a limit.
+     */
+    private static Connection hanging(Connection real) throws SQLException {
+        var hangs = new AtomicBoolean();
+        var broken = new CompletableFuture<Boolean>();
+        var driver = real.unwrap(PGConnection.class);
+        var hears = FaultyDatabase.proxy(PGConnection.class, (method, arguments) -> {
+            if (hangs.get()) {
+                broken.join();
+                throw new SQLException("pretended: broken off", "08006");
+            }
+            var told = FaultyDatabase.call(driver, method, arguments);
+            hangs.set(told instanceof PGNotification[] some && some.length > 0);
+            return told;
+        });
+        return FaultyDatabase.proxy(Connection.class, (method, arguments) -> {
+            if (method.getName().equals("abort")) {
+                broken.complete(true);
+            }
+            return method.getName().equals("unwrap") ? hears : FaultyDatabase.call(real, method, arguments);
+        });
     }
 
     /** Sends its probe, as a reader does. */
