@@ -67,6 +67,7 @@ final class WakeUpListener {
     private int failures;
     private boolean warned;
     private int refusalsBefore;
+    private long starvedNanos; // though the database answered
 
     WakeUpListener(DataSource database, RelayConfig config) {
         this.database = database;
@@ -127,7 +128,9 @@ final class WakeUpListener {
     /** It is waited for no more: it is there, or there is none. */
     void borrowed(boolean success) {
         borrowers.decrementAndGet();
-        if (!success) {
+        if (success) {
+            hungrySinceNanos = System.nanoTime(); // others who wait may be the next
+        } else {
             refusals.incrementAndGet();
         }
     }
@@ -138,19 +141,29 @@ final class WakeUpListener {
                 || (borrowers.get() > 0 && System.nanoTime() - hungrySinceNanos > HUNGER_NANOS);
     }
 
-    /** Returns whether to give the connection back, since the relay lacks one though the database answers. */
+    /**
+     * Returns whether to give the connection back, since the relay lacks one though the database answers. What was
+     * asked for in a silence may take as long again when that is over: so it lacks one only if it does so again soon
+     * after the database has answered.
+     */
     private boolean givesUp(Connection connection) throws SQLException {
         if (!starves()) {
             return false;
         }
-        var began = System.nanoTime();
+        var asked = System.nanoTime();
         requireAlive(connection);
-        if (System.nanoTime() - began > HUNGER_NANOS) {
-            refusalsBefore = refusals.get(); // it was silent; whether one is lacking still shows soon
-            return false;
+        var now = System.nanoTime();
+        var silence = now - asked;
+        if (silence <= HUNGER_NANOS) {
+            if (now - starvedNanos < LONG_RETRY_NANOS) {
+                warn(NONE_TO_SPARE);
+                return true;
+            }
+            starvedNanos = now;
         }
-        warn(NONE_TO_SPARE);
-        return true;
+        hungrySinceNanos = now + silence;
+        refusalsBefore = refusals.get();
+        return false;
     }
 
     private void breakOffIfStuck() {
@@ -247,6 +260,7 @@ final class WakeUpListener {
             return LONG_RETRY_NANOS;
         }
         refusalsBefore = refusals.get();
+        starvedNanos = System.nanoTime() - LONG_RETRY_NANOS;
         var notifications = connection.unwrap(PGConnection.class);
         var commits = connection.getAutoCommit();
         var patience = connection.getNetworkTimeout();

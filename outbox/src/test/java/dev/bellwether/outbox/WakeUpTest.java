@@ -13,6 +13,7 @@ import dev.bellwether.testkit.Link.Way;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -303,6 +304,55 @@ class WakeUpTest {
                 listener.join();
             }
         }
+    }
+
+    /** As after a short silence, in which both have waited. */
+    @Test
+    void listenerKeepsItsConnectionIfWhoLacksOneGetsItWhenTheDatabaseAnswers() throws Exception {
+        var answers = new AtomicInteger();
+        var starved = new AtomicReference<@Nullable WakeUpListener>();
+        try (var listening = new Listening(real -> answering(real, () -> {
+            var borrowed = starved.getAndSet(null);
+            if (borrowed != null) {
+                borrowed.borrowed(true);
+                answers.incrementAndGet();
+            }
+        }))) {
+            starved.set(listening.listener);
+            listening.listener.borrows();
+            Eventually.eventually("the database has answered", RelayStage.PATIENCE, () -> answers.get() == 1);
+            Eventually.throughout("it listens", Duration.ofSeconds(2), listening.listener::isListening);
+        }
+    }
+
+    /** As where many shards begin at a time: each waits for a moment only. */
+    @Test
+    void listenerKeepsItsConnectionIfOneShardAfterAnotherGetsItsOwn() throws Exception {
+        try (var listening = new Listening(real -> real)) {
+            listening.listener.borrows();
+            Eventually.throughout("it listens", Duration.ofSeconds(4), () -> {
+                listening.listener.borrows();
+                listening.listener.borrowed(true);
+                return listening.listener.isListening();
+            });
+        }
+    }
+
+    /** Runs this when the database has answered whether it lives. */
+    private static Connection answering(Connection real, Runnable answered) {
+        return FaultyDatabase.proxy(Connection.class, (method, arguments) -> {
+            var result = FaultyDatabase.call(real, method, arguments);
+            if (!method.getName().equals("createStatement") || !(result instanceof Statement statement)) {
+                return result;
+            }
+            return FaultyDatabase.proxy(Statement.class, (called, with) -> {
+                var told = FaultyDatabase.call(statement, called, with);
+                if (with != null && with[0].equals("SELECT 1")) {
+                    answered.run();
+                }
+                return told;
+            });
+        });
     }
 
     @Test
