@@ -42,9 +42,7 @@ final class Migration {
     /** Tries until it is done; returns whether there was something to do. */
     boolean within(Duration patience) throws SQLException {
         OutboxSchema.create(connection, from); // what stands beside the table may be missing
-        var isolation = connection.getTransactionIsolation();
-        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-        try {
+        return Store.isolated(connection, Connection.TRANSACTION_READ_COMMITTED, () -> {
             var until = System.nanoTime() + patience.toNanos();
             while (true) {
                 try {
@@ -56,9 +54,7 @@ final class Migration {
                     pause(until, e);
                 }
             }
-        } finally {
-            connection.setTransactionIsolation(isolation);
-        }
+        });
     }
 
     private void pause(long until, SQLException cause) throws SQLException {

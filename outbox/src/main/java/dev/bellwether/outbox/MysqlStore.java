@@ -455,14 +455,12 @@ class MysqlStore extends Store {
         var parts = table.name().split("\\.", 2);
         var schema = parts.length == 1 ? "database()" : "'" + parts[0] + "'";
         change(connection, STALENESS, 0);
-        try {
-            return number(
-                    connection,
-                    "SELECT " + column + " FROM information_schema.tables WHERE table_schema = " + schema
-                            + " AND table_name = '" + parts[parts.length - 1] + "'");
-        } finally {
-            changeBack(connection, STALENESS);
-        }
+        return andBack(
+                () -> number(
+                        connection,
+                        "SELECT " + column + " FROM information_schema.tables WHERE table_schema = " + schema
+                                + " AND table_name = '" + parts[parts.length - 1] + "'"),
+                () -> changeBack(connection, STALENESS));
     }
 
     @Override

@@ -294,10 +294,13 @@ public final class OutboxAdmin {
      */
     private int requeue(Connection connection, List<Long> ids) throws SQLException {
         var store = Store.of(connection, table);
-        var isolation = connection.getTransactionIsolation();
-        if (store instanceof PostgresStore) { // where who waits for a row and finds it gone fails in any higher one
-            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-        }
+        return store instanceof PostgresStore // where who waits for a row and finds it gone fails in any higher one
+                ? Store.isolated(
+                        connection, Connection.TRANSACTION_READ_COMMITTED, () -> requeue(connection, store, ids))
+                : requeue(connection, store, ids);
+    }
+
+    private int requeue(Connection connection, Store store, List<Long> ids) throws SQLException {
         try (var lock = connection.prepareStatement("SELECT id FROM " + table.parked() + " WHERE id = ? FOR UPDATE");
                 var requeue = connection.prepareStatement(store.requeue());
                 var forget = connection.prepareStatement("DELETE FROM " + table.parked() + " WHERE id = ?")) {
@@ -319,10 +322,6 @@ public final class OutboxAdmin {
                 wake(connection);
                 return count;
             });
-        } finally {
-            if (store instanceof PostgresStore) {
-                connection.setTransactionIsolation(isolation);
-            }
         }
     }
 
@@ -517,30 +516,32 @@ public final class OutboxAdmin {
         try (var own = connect()) {
             var connection = own.connection();
             var store = store(connection, table);
-            var isolation = connection.getTransactionIsolation();
-            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-            var patience = connection.getNetworkTimeout();
-            if (patience > 0) {
-                store.limitWaits(connection, Duration.ofMillis(patience));
-            }
-            try (var lock =
-                    connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
-                store.transaction(connection, silence, () -> {
-                    before.in(connection);
-                    lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                    var there = store.tenant(connection, Store.WHOLE);
-                    if (there.isPresent() && !there.get().equals(name)) {
-                        throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
-                    }
-                    change.in(connection);
-                    return true;
-                });
-            } finally {
-                if (patience > 0) {
-                    store.unlimitWaits(connection);
+            Store.isolated(connection, Connection.TRANSACTION_READ_COMMITTED, () -> {
+                var patience = connection.getNetworkTimeout();
+                if (patience == 0) {
+                    return changed(connection, store, name, before, change);
                 }
-                connection.setTransactionIsolation(isolation);
-            }
+                store.limitWaits(connection, Duration.ofMillis(patience));
+                return Store.andBack(
+                        () -> changed(connection, store, name, before, change), () -> store.unlimitWaits(connection));
+            });
+        }
+    }
+
+    private boolean changed(Connection connection, Store store, String name, Change before, Change change)
+            throws SQLException {
+        try (var lock =
+                connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
+            return store.transaction(connection, silence, () -> {
+                before.in(connection);
+                lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
+                var there = store.tenant(connection, Store.WHOLE);
+                if (there.isPresent() && !there.get().equals(name)) {
+                    throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
+                }
+                change.in(connection);
+                return true;
+            });
         }
     }
 

@@ -90,18 +90,15 @@ final class Republisher {
      * @param silence the database ends it if we say nothing for so long, as while a page is sent
      */
     void read(Destination destination, Duration silence) throws SQLException {
-        var isolation = connection.getTransactionIsolation();
-        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-        try {
-            store.transaction(connection, silence, () -> {
-                // before the snapshot is taken: what is emptied behind it would be missing there, too
-                execute("LOCK TABLE " + table.name() + ", " + table.done() + " IN ACCESS SHARE MODE");
-                readAll(destination);
-                return true;
-            });
-        } finally {
-            connection.setTransactionIsolation(isolation);
-        }
+        Store.isolated(
+                connection,
+                Connection.TRANSACTION_REPEATABLE_READ,
+                () -> store.transaction(connection, silence, () -> {
+                    // before the snapshot is taken: what is emptied behind it would be missing there, too
+                    execute("LOCK TABLE " + table.name() + ", " + table.done() + " IN ACCESS SHARE MODE");
+                    readAll(destination);
+                    return true;
+                }));
     }
 
     private void readAll(Destination destination) throws SQLException {

@@ -371,6 +371,11 @@ abstract class Store {
         T run() throws SQLException;
     }
 
+    /** What undoes something behind that. */
+    interface Undo {
+        void run() throws SQLException;
+    }
+
     final <T> T transaction(Connection connection, Transaction<T> all) throws SQLException {
         return transaction(connection, SILENCE, all);
     }
@@ -381,17 +386,52 @@ abstract class Store {
      */
     final <T> T transaction(Connection connection, Duration silence, Transaction<T> all) throws SQLException {
         connection.setAutoCommit(false);
+        return andBack(
+                () -> {
+                    try {
+                        impatient(connection, silence);
+                        var done = all.run();
+                        connection.commit();
+                        return done;
+                    } catch (SQLException | RuntimeException | Error e) { // else the change of mode would commit
+                        also(e, connection::rollback);
+                        throw e;
+                    }
+                },
+                () -> {
+                    connection.setAutoCommit(true);
+                    patient(connection);
+                });
+    }
+
+    /** Does all of it while the connection has this isolation. */
+    static <T> T isolated(Connection connection, int isolation, Transaction<T> all) throws SQLException {
+        var before = connection.getTransactionIsolation();
+        connection.setTransactionIsolation(isolation);
+        return andBack(all, () -> connection.setTransactionIsolation(before));
+    }
+
+    /**
+     * Does all of it, and then puts the connection back as it was. If both fail, as they do when it breaks, this says
+     * why the first did.
+     */
+    static <T> T andBack(Transaction<T> all, Undo back) throws SQLException {
+        T done;
         try {
-            impatient(connection, silence);
-            var done = all.run();
-            connection.commit();
-            return done;
-        } catch (SQLException | RuntimeException | Error e) { // else the change of mode would commit
-            connection.rollback();
+            done = all.run();
+        } catch (SQLException | RuntimeException | Error e) {
+            also(e, back);
             throw e;
-        } finally {
-            connection.setAutoCommit(true);
-            patient(connection);
+        }
+        back.run();
+        return done;
+    }
+
+    private static void also(Throwable failed, Undo back) {
+        try {
+            back.run();
+        } catch (SQLException | RuntimeException e) {
+            failed.addSuppressed(e);
         }
     }
 

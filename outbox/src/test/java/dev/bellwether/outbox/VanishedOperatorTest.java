@@ -13,6 +13,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class VanishedOperatorTest {
     private static final Duration SILENCE = Duration.ofSeconds(3);
     private static final Duration BOUND = Duration.ofSeconds(40);
+    static final String ENDED = "pretended: an administrator ends the session";
 
     /** An order, given from a machine that loses its power behind a statement. */
     private static final class Operator implements AutoCloseable {
@@ -226,6 +228,41 @@ class VanishedOperatorTest {
             admin.requeue(1);
             assertThat(waitTimeout(connection)).isEqualTo(before);
         }
+    }
+
+    /** And not that the connection is closed, as whatever is to be put back then finds out. */
+    @ParameterizedTest
+    @EnumSource
+    void changeWhoseSessionIsEndedSaysWhy(InboxTest.Database on) throws Exception {
+        try (var stage = stage(on);
+                var connection = stage.connect()) {
+            Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "first", true));
+            for (var sql : List.of("epoch + 1", "SELECT relay FROM")) { // before its transaction, and in it
+                var admin = OutboxAdmin.of(ending(stage.database, sql), stage.table);
+                assertThatThrownBy(() -> admin.divide(stage.name, 2, Map.of("bootstrap.servers", stage.bootstrap)))
+                        .hasMessage(ENDED);
+            }
+        }
+    }
+
+    /** Returns a database that ends a session at the first such statement. */
+    static DataSource ending(DataSource database, String sql) {
+        return FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            var result = FaultyDatabase.call(database, method, arguments);
+            return result instanceof Connection connection ? ending(connection, sql) : result;
+        });
+    }
+
+    private static Connection ending(Connection connection, String sql) {
+        return FaultyDatabase.proxy(Connection.class, (method, arguments) -> {
+            if (method.getName().equals("prepareStatement")
+                    && arguments != null
+                    && String.valueOf(arguments[0]).contains(sql)) {
+                connection.abort(Runnable::run);
+                throw new SQLException(ENDED, "57P01");
+            }
+            return FaultyDatabase.call(connection, method, arguments);
+        });
     }
 
     private static long waitTimeout(Connection connection) throws SQLException {
