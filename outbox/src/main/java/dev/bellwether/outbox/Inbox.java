@@ -106,21 +106,25 @@ public final class Inbox {
         try (var connection = database.getConnection()) {
             var commits = connection.getAutoCommit();
             var dialect = Dialect.of(connection);
-            connection.setAutoCommit(true);
-            dialect.prepare(connection);
-            try {
-                var forgotten = 0L;
-                int count;
-                do {
-                    count = dialect.forget(connection, table, consumer, olderThan.toMillis());
-                    forgotten += count;
-                } while (count > 0); // of a thousand that another forgets meanwhile, fewer are ours
-                return forgotten;
-            } finally {
-                dialect.restore(connection);
-                connection.setAutoCommit(commits);
-            }
+            return Store.andBack(
+                    () -> {
+                        connection.setAutoCommit(true);
+                        dialect.prepare(connection);
+                        return Store.andBack(
+                                () -> forget(connection, dialect, olderThan), () -> dialect.restore(connection));
+                    },
+                    () -> connection.setAutoCommit(commits));
         }
+    }
+
+    private long forget(Connection connection, Dialect dialect, Duration olderThan) throws SQLException {
+        var forgotten = 0L;
+        int count;
+        do {
+            count = dialect.forget(connection, table, consumer, olderThan.toMillis());
+            forgotten += count;
+        } while (count > 0); // of a thousand that another forgets meanwhile, fewer are ours
+        return forgotten;
     }
 
     /** Returns the statements, each ended by a semicolon, that make the table on this kind of database. */

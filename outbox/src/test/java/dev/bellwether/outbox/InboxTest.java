@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -341,6 +342,36 @@ class InboxTest {
                 assertThat(result.getString(1)).isEqualTo("+05:00");
             }
         }
+    }
+
+    /** As where an administrator ends the statement by which it begins. */
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void connectionOnWhichForgettingCouldNotBeginKeepsItsAutoCommit(Database kind) throws Exception {
+        var stage = new Stage(kind);
+        var once = new AtomicBoolean(true);
+        try (var connection = stage.begin()) {
+            var lent = FaultyDatabase.proxy(
+                    DataSource.class,
+                    (method, arguments) -> FaultyDatabase.proxy(Connection.class, (inner, given) -> {
+                        if (inner.getName().equals("createStatement") && once.getAndSet(false)) {
+                            throw new SQLException("pretended: interrupted", "70100", 1317);
+                        }
+                        return inner.getName().equals("close") ? null : FaultyDatabase.call(connection, inner, given);
+                    }));
+            assertThatThrownBy(() -> stage.inbox.forget(lent, Duration.ofMinutes(1)))
+                    .hasMessage("pretended: interrupted");
+            assertThat(connection.getAutoCommit()).isFalse();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void forgettingWhoseSessionIsEndedSaysWhy(Database kind) throws Exception {
+        var stage = new Stage(kind);
+        var database = VanishedOperatorTest.ending(stage.database, "handled <");
+        assertThatThrownBy(() -> stage.inbox.forget(database, Duration.ofMinutes(1)))
+                .hasMessage(VanishedOperatorTest.ENDED);
     }
 
     @ParameterizedTest
