@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -59,7 +60,7 @@ final class BatchExecutor {
     private final PresenceSchedule presences = new PresenceSchedule();
     private final long pollNanos;
     private final Echo echo = new Echo();
-    private final Runnable onDeaf;
+    private final Consumer<Boolean> onLook;
     /** Those who leave: before anything else is done they give no sign any more, whatever becomes of their releases. */
     private final Queue<Claim> leaving = new ConcurrentLinkedQueue<>();
     /** Those whose releases were never sent. */
@@ -82,9 +83,14 @@ final class BatchExecutor {
     private volatile boolean missed; // announcements, while nobody listened
     private long polledNanos;
 
-    /** Tells {@code onDeaf} when what it announced has not been heard here. */
+    /** Tells {@code onLook} again and again whether what it announced has not been heard here. */
     BatchExecutor(
-            Source source, SeatTable seats, WatchRegistry watches, SqlErrors faults, Duration poll, Runnable onDeaf) {
+            Source source,
+            SeatTable seats,
+            WatchRegistry watches,
+            SqlErrors faults,
+            Duration poll,
+            Consumer<Boolean> onLook) {
         this.source = source;
         this.seats = seats;
         this.watches = watches;
@@ -92,7 +98,7 @@ final class BatchExecutor {
         session = new SqlConnection(source);
         pollNanos = poll.toNanos();
         polledNanos = System.nanoTime() - pollNanos;
-        this.onDeaf = onDeaf;
+        this.onLook = onLook;
     }
 
     // ---------------------------------------------------------------- any thread
@@ -161,9 +167,7 @@ final class BatchExecutor {
     void lookAround() {
         var now = System.nanoTime();
         noteLeaving();
-        if (echo.isMissed(now)) {
-            onDeaf.run();
-        }
+        onLook.accept(echo.isMissed(now));
         if (!postponed.isEmpty() && now - nextOrderNanos >= 0) {
             tryPostponed();
         }

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,9 +27,12 @@ final class PostgresListener {
      * A pooler between us and the server may accept LISTEN and never deliver. So we believe only what we have seen:
      * after LISTEN, a probe is sent over the other connection, and must arrive. A pooler that was seen to share
      * sessions is not told to LISTEN at all, since that would stay behind in the session of others. The same goes on
-     * later, without a statement more: who announces must hear it (see Echo), and is told by suspect() that it did not.
-     * A connection on which nothing comes is asked now and then whether it lives, by an empty message that costs the
+     * later, without a statement more: who announces must hear it (see Echo), and tells lookAfter() that it did not. A
+     * connection on which nothing comes is asked now and then whether it lives, by an empty message that costs the
      * database nothing.
+     *
+     * Where the network falls silent within a message, the driver waits for the rest of it without a limit. So the
+     * thread of the statements breaks a connection off on which ours hangs, also before anything could be missed.
      *
      * A borrowed connection is given up when statements have to wait for one: they are what leases live on. But not
      * when the server is silent: then nobody is lent one, even if another is given up.
@@ -45,7 +49,7 @@ final class PostgresListener {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long MOST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(8);
     private static final long POOLED_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
-    /** Longer than a thread takes that hears nothing, and gives its connection back in vain. */
+    /** Longer than a message takes to arrive when it has begun to, and the thread to notice. */
     private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long WAKE_MILLIS = 1_000;
@@ -61,7 +65,7 @@ final class PostgresListener {
     private volatile @Nullable Connection aborted;
     private volatile boolean closed;
     private volatile boolean suspect;
-    private volatile long suspectSinceNanos;
+    private volatile @Nullable Long hearingSinceNanos;
 
     // the thread's own
     private boolean probed;
@@ -122,16 +126,16 @@ final class PostgresListener {
     }
 
     /**
-     * What we announced has not arrived: connects again. Where the network fell silent within a message, the driver
-     * waits for the rest of it without a limit. So a thread that does not notice loses its connection.
+     * Connects again if the thread hangs, or if what we announced has not arrived.
+     *
+     * @param missed whether it has not
      */
-    void suspect() {
-        var now = System.nanoTime();
-        if (!suspect) {
-            suspectSinceNanos = now;
+    void lookAfter(boolean missed) {
+        if (missed) {
             suspect = true;
-        } else if (now - suspectSinceNanos > STUCK_NANOS) {
-            suspectSinceNanos = now;
+        }
+        var since = hearingSinceNanos;
+        if (since != null && System.nanoTime() - since > STUCK_NANOS) {
             abort();
         }
     }
@@ -316,10 +320,7 @@ final class PostgresListener {
     }
 
     private boolean hear(PGConnection notifications) throws SQLException {
-        var heard = notifications.getNotifications(NAP_MILLIS);
-        if (heard == null) {
-            return false;
-        }
+        var heard = next(notifications);
         for (var one : heard) {
             if (one.getParameter().equals(announcer)) {
                 probed = true;
@@ -335,6 +336,16 @@ final class PostgresListener {
             }
         }
         return heard.length > 0;
+    }
+
+    private PGNotification[] next(PGConnection notifications) throws SQLException {
+        hearingSinceNanos = System.nanoTime();
+        try {
+            var heard = notifications.getNotifications(NAP_MILLIS);
+            return heard == null ? new PGNotification[0] : heard;
+        } finally {
+            hearingSinceNanos = null;
+        }
     }
 
     /** Gives a borrowed connection back as it was, unless nothing is left of it. */

@@ -52,7 +52,7 @@ final class SqlLeaseStore implements LeaseStore {
                 watches,
                 faults,
                 config.poll().orElse(found.dialect.poll()),
-                this::silenced);
+                this::lookAfterListener);
         requests = new RequestQueue(source, executor, found.dialect);
         looks = new Looks(
                 election -> requests.submit(new Request.Look(election, new CompletableFuture<>())), executor::missed);
@@ -223,9 +223,9 @@ final class SqlLeaseStore implements LeaseStore {
         requests.close();
     }
 
-    private void silenced() {
+    private void lookAfterListener(boolean missed) {
         if (listener != null) {
-            listener.suspect();
+            listener.lookAfter(missed);
         }
     }
 

@@ -296,6 +296,36 @@ class BorrowedConnectionsTest {
         listensAgain(real -> real);
     }
 
+    /** It cannot miss anything yet. */
+    @Test
+    void aListenerThatHangsInTheDriverBeforeItHasHeardItsProbeConnectsAgain() throws Exception {
+        var waits = new AtomicInteger();
+        var source = new Lending(() -> {
+            var real = DriverManager.getConnection(PostgresServer.shared().uri());
+            var driver = real.unwrap(PGConnection.class);
+            var aborted = new CompletableFuture<Boolean>();
+            var hears = proxy(PGConnection.class, driver, (method, arguments) -> {
+                if (method.equals("getNotifications") && waits.incrementAndGet() == 1) {
+                    aborted.join();
+                    throw new SQLException("pretended: aborted", "08006");
+                }
+                return null;
+            });
+            return (Connection) proxy(Connection.class, real, (method, arguments) -> {
+                if (method.equals("abort")) {
+                    aborted.complete(true);
+                }
+                return method.equals("unwrap") ? hears : null;
+            });
+        });
+        var config = SqlConfig.builder().table(table).build();
+        try (var store = SqlLeaseStore.open(Source.of(source), config);
+                var watch = store.watch(election, view -> {})) {
+            assertThat(watch).isNotNull();
+            Eventually.eventually("it tries again", Duration.ofSeconds(40), () -> waits.get() > 1);
+        }
+    }
+
     /** It is the thread of the statements that notices: what it serves must not fail with that. */
     @Test
     void aListeningConnectionWhosePoolCannotAbortItHurtsNobodyElse() throws Exception {
@@ -323,7 +353,7 @@ class BorrowedConnectionsTest {
             try {
                 Eventually.eventually("it listens", PATIENCE, () -> hears.begun.get() == 1);
                 Eventually.eventually("it listens again", Duration.ofSeconds(40), () -> {
-                    listener.suspect(); // as what is announced is missed again and again
+                    listener.lookAfter(true); // as what is announced is missed again and again
                     return hears.begun.get() == 2;
                 });
             } finally {
