@@ -51,6 +51,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -91,6 +92,8 @@ public final class LoopElections implements Elections {
     private volatile @Nullable Thread closer;
     /** Those of which these are a half: they end before. */
     private final List<LoopElections> joint = new CopyOnWriteArrayList<>();
+    /** How many of those have let go of these, at their end. */
+    private final AtomicInteger jointEnded = new AtomicInteger();
 
     private boolean abandoned; // all who stand here; on the loop
     private final List<BooleanSupplier> last = new ArrayList<>(); // whether these need the loop no more; on the loop
@@ -357,10 +360,13 @@ public final class LoopElections implements Elections {
         return closing.getCount() == 0 && (thread == null || !thread.isAlive());
     }
 
-    /** Closes these with joint elections that have ended. */
+    /** Closes these with joint elections that have ended; if they are a half of several, with the last of those. */
     private void closeWithJoint() {
+        jointEnded.incrementAndGet();
         joint.stream().filter(one -> !one.closed.get()).forEach(LoopElections::close);
-        close(true);
+        if (jointEnded.get() >= joint.size()) { // else another of them, which ends at present, may lead or work yet
+            close(true);
+        }
     }
 
     private void close(boolean waits) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
@@ -111,6 +112,52 @@ class JointClosingTest {
         named(half).close();
         assertThat(closed).containsExactlyInAnyOrder("old", "next");
         assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
+    }
+
+    /** Where a seat passes with the connection, another could lead while the work still runs. */
+    @Test
+    void aHalfOfTwoIsOpenUntilTheWorkOfBothHasEnded() throws InterruptedException {
+        lead(CandidacyConfig.builder());
+        var thirdWire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        thirdWire.onClose = () -> closed.add("third");
+        var second = Elections.jointly(old, Elections.over(thirdWire, ElectionsConfig.defaults()));
+        var revoked = new CountDownLatch(1);
+        var goesOn = new CountDownLatch(1);
+        var leader = second.stand(
+                "shipping",
+                CandidacyConfig.builder()
+                        .lease(Duration.ofSeconds(60))
+                        .listener(event -> {
+                            if (event instanceof LeadershipEvent.Revoked) {
+                                revoked.countDown();
+                                goesOn.await();
+                            }
+                        })
+                        .build());
+        assertThat(leader.await(PATIENCE)).isPresent();
+        var closer = new Thread(second::close);
+        closer.start();
+        assertThat(revoked.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        both.close();
+        assertThat(closed).as("while the work still runs").containsExactly("next");
+        goesOn.countDown();
+        closer.join();
+        assertThat(leader.departure()).contains(Departure.CONFIRMED);
+        assertThat(closed).containsExactlyInAnyOrder("next", "old", "third");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"old", "both"})
+    void aHalfOfTwoEndsBoth(String which) throws InterruptedException {
+        lead(CandidacyConfig.builder());
+        var thirdWire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        thirdWire.onClose = () -> closed.add("third");
+        var second = Elections.jointly(Elections.over(thirdWire, ElectionsConfig.defaults()), old);
+        var leader = second.stand("shipping");
+        assertThat(leader.await(PATIENCE)).isPresent();
+        named(which).close();
+        assertThat(leader.status().phase()).isEqualTo(Phase.CLOSED);
+        assertThat(closed).containsExactlyInAnyOrder("next", "old", "third");
     }
 
     private static List<Thread> closers() {
