@@ -170,8 +170,11 @@ public final class JointArbiter implements Arbiter {
             throw e;
         }
         return () -> {
-            ofOld.close();
-            ofNext.close();
+            try {
+                ofOld.close();
+            } finally {
+                ofNext.close();
+            }
         };
     }
 

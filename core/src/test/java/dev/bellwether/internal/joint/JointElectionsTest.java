@@ -346,6 +346,22 @@ class JointElectionsTest {
     }
 
     @Test
+    void aWatchThatCannotBeEndedOnOneHalfEndsOnTheOther() {
+        var other = new Rig();
+        var ofOld =
+                Elections.over(old, ElectionsConfig.builder().loop(other.loop).build());
+        var watch = Elections.jointly(ofOld, over(next), config())
+                .election("billing")
+                .watch(leader -> {});
+        rig.pass(SOON);
+        assertThat(next.watchers).hasSize(1);
+        other.loop.thrown = new OutOfMemoryError("planted");
+        assertThatThrownBy(watch::close).hasMessage("planted");
+        rig.pass(SOON);
+        assertThat(next.watchers).isEmpty();
+    }
+
+    @Test
     void whoStandsByHoldsNeitherSeat() {
         var joint = stand(byBoth, "both");
         joint.standAside();
