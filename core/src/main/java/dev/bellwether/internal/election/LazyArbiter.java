@@ -40,7 +40,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An infrastructure that need not be there yet. A thread connects, again and again until that succeeds or an error says
- * that it never will; anybody who stands waits until then, and anybody who asks is told that there is no connection.
+ * that it never will, and all who wait for that are told; anybody who stands waits until then, and anybody who asks is
+ * told that there is no connection.
  *
  * <p>Thread-safe.
  */
@@ -87,7 +88,12 @@ public final class LazyArbiter implements Arbiter {
 
     private void run() {
         while (!isOver()) {
-            connect();
+            if (!isDecided()) {
+                connect();
+            }
+            if (isDecided()) {
+                tellAll(Waiting::settle);
+            }
             tried.complete(true);
             if (!isOver()) {
                 BackendThread.pause(PAUSE.toNanos());
@@ -113,12 +119,17 @@ public final class LazyArbiter implements Arbiter {
 
     /** As a lack of memory or of threads does; and an interrupt is somebody else's: who closes this says so, too. */
     private static boolean mayPass(Throwable failure) {
-        return Interrupts.caused(failure)
+        return failure instanceof VirtualMachineError // first: the rest takes memory
+                || Interrupts.caused(failure)
                 || Causes.of(failure).stream().anyMatch(VirtualMachineError.class::isInstance);
     }
 
+    private boolean isDecided() {
+        return connected != null || fatal != null;
+    }
+
     private boolean isOver() {
-        return closed || connected != null || fatal != null;
+        return closed || (isDecided() && waiting.isEmpty());
     }
 
     private void connected(Backend backend) {
@@ -134,7 +145,6 @@ public final class LazyArbiter implements Arbiter {
                 throw e;
             }
         }
-        tellAll(Waiting::settle);
     }
 
     private void silent(UnavailableException error) {
@@ -144,7 +154,6 @@ public final class LazyArbiter implements Arbiter {
 
     private void failed(ElectionException error) {
         fatal = error;
-        tellAll(Waiting::settle);
     }
 
     /** One that cannot be told, for lack of memory, keeps nobody else from it, nor this thread from the next try. */
@@ -317,34 +326,53 @@ public final class LazyArbiter implements Arbiter {
         /** To be called when all of it has been made. */
         final void begin() {
             waiting.add(this);
-            if (connected != null || fatal != null) { // meanwhile; it may have overlooked us
-                var late = new Thread(this::settle, "bellwether-connect"); // on the loop nobody may wait for an answer
-                late.setDaemon(true);
-                late.start();
+            try {
+                if (isDecided()) { // meanwhile; it may have overlooked us
+                    // on the loop nobody may wait for an answer
+                    BackendThread.lasting("bellwether-connect", LazyArbiter.this::run, LazyArbiter.this::isOver)
+                            .start();
+                }
+            } catch (RuntimeException | Error e) { // there may be no thread
+                waiting.remove(this);
+                throw e;
             }
         }
 
+        /** What lacks memory for it waits on, and is told again. */
         final void settle() {
             if (settled.compareAndSet(false, true)) {
-                waiting.remove(this);
-                var present = connected;
-                var error = fatal;
-                if (present != null) {
-                    attachOrRefuse(present);
-                } else if (error != null) {
-                    refuse(error);
+                try {
+                    attachOrRefuse();
+                } catch (RuntimeException | Error e) {
+                    settled.set(!mayPass(e));
+                    throw e;
+                } finally {
+                    if (settled.get()) {
+                        waiting.remove(this);
+                    }
                 }
             }
         }
 
         /** What is thrown concerns this one only: it says nothing of the connection, by which all others stand. */
-        private void attachOrRefuse(Arbiter present) {
+        private void attachOrRefuse() {
+            var present = connected;
+            var error = fatal;
             try {
-                attach(present);
-            } catch (ElectionException e) {
-                refuse(e);
-            } catch (RuntimeException | Error e) { // a client's
-                refuse(new ElectionException(this + " cannot begin on " + present.describe() + ": " + e, e));
+                if (present != null) {
+                    attach(present);
+                } else if (error != null) {
+                    refuse(error);
+                }
+            } catch (RuntimeException | Error e) {
+                if (present == null || mayPass(e)) {
+                    throw e;
+                }
+                refuse(
+                        e instanceof ElectionException said
+                                ? said
+                                : new ElectionException( // a client's
+                                        this + " cannot begin on " + present.describe() + ": " + e, e));
             }
         }
 

@@ -404,6 +404,55 @@ class LazyArbiterTest {
     }
 
     @Test
+    void aCandidacyThatLacksMemoryWhenThereIsAConnectionBeginsLater() throws Exception {
+        var lacks = new AtomicInteger(1);
+        try (var elections = lazily(() -> {
+            there.join();
+            return new Rig.Wire(store) {
+                @Override
+                public CandidacyConfig completed(CandidacyConfig config) {
+                    if (lacks.getAndDecrement() > 0) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    return super.completed(config);
+                }
+            };
+        })) {
+            var candidacy = elections.stand("billing");
+            there.complete(true);
+            assertThat(candidacy.await(PATIENCE)).isPresent();
+        }
+    }
+
+    @Test
+    void aWatchThatLacksMemoryWhenThereIsAConnectionBeginsLater() throws Exception {
+        var lacks = new AtomicInteger(1);
+        var lazy = new LazyArbiter("the store", () -> {
+            there.join();
+            return store;
+        });
+        try (var loop = new LoopThread(Clock.system(), PATIENCE, (length, how) -> {})) {
+            loop.start();
+            var heard = new CompletableFuture<View>();
+            lazy.start();
+            var watch = lazy.watch("billing", heard::complete, new ForwardingLoop(loop) {
+                @Override
+                public void execute(Runnable turn) {
+                    if (lacks.getAndDecrement() > 0) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    super.execute(turn);
+                }
+            });
+            there.complete(true);
+            assertThat(heard).succeedsWithin(PATIENCE);
+            watch.close();
+        } finally {
+            lazy.close();
+        }
+    }
+
+    @Test
     void theTriesGoOnThoughOneWhoWaitsCannotBeToldForLackOfMemory() throws Exception {
         var lazy = new LazyArbiter("the store", this::connect);
         var granted = new CountDownLatch(1);
