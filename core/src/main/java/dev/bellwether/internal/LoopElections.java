@@ -41,6 +41,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -82,6 +83,8 @@ public final class LoopElections implements Elections {
     private final @Nullable ExecutorService ownExecutor;
     private final Map<Key, LoopCandidacy> candidacies = new ConcurrentHashMap<>();
     private final Map<RosterKey, LoopRoster> rosters = new ConcurrentHashMap<>();
+    /** Those for which something is just being made. */
+    private final Set<Record> begins = ConcurrentHashMap.newKeySet();
     /** Of locks whose runs have ended, and until when by the loop's clock. */
     private final Map<Candidacy, Long> kept = new ConcurrentHashMap<>();
     /** How many tasks of locks of ours the thread is in. */
@@ -210,34 +213,29 @@ public final class LoopElections implements Elections {
         var settings = decides.completed(asked);
         decides.check(election, settings);
         var key = new Key(election, settings.candidateOrNew());
-        if (candidacies.containsKey(key)) { // before anything is made for it; two at once are distinguished below
-            throw alreadyStands(key);
-        }
-        var standing = new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings);
-        var candidacy = new LoopCandidacy(
-                standing,
-                decides,
-                seatElection(election),
-                loop,
-                settings.executor().orElse(executor),
-                told,
-                config.pauseBound(),
-                outages,
-                onInterrupt,
-                worksElsewhere,
-                ended -> {
-                    candidacies.remove(key, ended);
-                    kept.remove(ended);
-                    onEnd.run();
-                });
-        var present = candidacies.putIfAbsent(key, candidacy);
+        var candidacy = only(
+                candidacies,
+                key,
+                () -> new LoopCandidacy(
+                        new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings),
+                        decides,
+                        seatElection(election),
+                        loop,
+                        settings.executor().orElse(executor),
+                        told,
+                        config.pauseBound(),
+                        outages,
+                        onInterrupt,
+                        worksElsewhere,
+                        ended -> {
+                            candidacies.remove(key, ended);
+                            kept.remove(ended);
+                            onEnd.run();
+                        }),
+                () -> alreadyStands(key));
         if (closed.get()) { // meanwhile; it may have overlooked us
             candidacies.remove(key, candidacy);
             requireOpen();
-        }
-        if (present != null) {
-            candidacy.resign(); // its seat may have taken something already
-            throw alreadyStands(key);
         }
         try {
             candidacy.start();
@@ -246,6 +244,27 @@ public final class LoopElections implements Elections {
             throw e;
         }
         return candidacy;
+    }
+
+    /**
+     * Makes one, unless there is one of this id, or is just being made: what the backend does for an id is for both,
+     * and undone when either leaves.
+     */
+    private <K extends Record, T> T only(
+            Map<K, T> present, K key, Supplier<T> maker, Supplier<ElectionException> refusal) {
+        if (!begins.add(key)) {
+            throw refusal.get();
+        }
+        try {
+            if (present.containsKey(key)) {
+                throw refusal.get();
+            }
+            var made = maker.get();
+            present.put(key, made);
+            return made;
+        } finally {
+            begins.remove(key);
+        }
     }
 
     private static ElectionException alreadyStands(Key key) {
@@ -267,23 +286,19 @@ public final class LoopElections implements Elections {
         var carries = carrier();
         carries.check(name, settings);
         var key = new RosterKey(name, settings.group(), settings.memberOrNew());
-        if (rosters.containsKey(key)) { // before anything is made for it; two at once are distinguished below
-            throw alreadyHere(name, key);
-        }
-        var standing = new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings);
-        var roster = new LoopRoster(
-                standing,
-                carries,
-                loop,
-                settings.executor().orElse(executor),
-                metrics,
-                config.pauseBound(),
-                outages,
-                ended -> rosters.remove(key, ended));
-        if (rosters.putIfAbsent(key, roster) != null) { // another one was quicker
-            loop.execute(roster::abandon);
-            throw alreadyHere(name, key);
-        }
+        var roster = only(
+                rosters,
+                key,
+                () -> new LoopRoster(
+                        new RosterStanding(name, key.member(), UUID.randomUUID().toString(), settings),
+                        carries,
+                        loop,
+                        settings.executor().orElse(executor),
+                        metrics,
+                        config.pauseBound(),
+                        outages,
+                        ended -> rosters.remove(key, ended)),
+                () -> alreadyHere(name, key));
         if (closed.get()) { // meanwhile; it may have overlooked us
             rosters.remove(key, roster);
             loop.execute(roster::abandon);

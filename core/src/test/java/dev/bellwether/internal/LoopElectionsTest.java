@@ -21,6 +21,7 @@ import dev.bellwether.internal.election.Rig;
 import dev.bellwether.internal.loop.ForwardingLoop;
 import dev.bellwether.internal.loop.LoopThread;
 import dev.bellwether.memory.MemoryLeaseStore;
+import dev.bellwether.spi.Arbiter;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Order;
@@ -28,6 +29,7 @@ import dev.bellwether.spi.View;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -366,6 +368,29 @@ class LoopElectionsTest {
                     .isInstanceOf(ElectionException.class)
                     .hasMessageContaining("\"me\"")
                     .hasMessageContaining("\"a\"");
+        }
+    }
+
+    /** What the backend does for a seat that is not wanted, it would undo for the other's. */
+    @Test
+    void ofTwoCallsAtOnceForOneCandidateOneMakesASeat() throws Exception {
+        var config = CandidacyConfig.builder().candidate("me").build();
+        var real = LazyArbiter.arbiter(new MemoryLeaseStore(Clock.system()));
+        var elections = new CompletableFuture<Elections>();
+        var seats = new AtomicInteger();
+        var arbiter = (Arbiter) Proxy.newProxyInstance(
+                Arbiter.class.getClassLoader(), new Class<?>[] {Arbiter.class}, (self, method, arguments) -> {
+                    if (method.getName().equals("seat") && seats.incrementAndGet() == 1) {
+                        assertThatThrownBy(() -> elections.join().stand("a", config))
+                                .isInstanceOf(ElectionException.class)
+                                .hasMessageContaining("already stands");
+                    }
+                    return method.invoke(real, arguments);
+                });
+        elections.complete(LoopElections.over(arbiter, ElectionsConfig.defaults()));
+        try (var connected = elections.join()) {
+            assertThat(connected.stand("a", config).await(LONG)).isPresent();
+            assertThat(seats).hasValue(1);
         }
     }
 
