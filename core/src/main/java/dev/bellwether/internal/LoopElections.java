@@ -111,11 +111,9 @@ public final class LoopElections implements Elections {
         this.config = config;
         metrics = new QuietMetrics(config.metrics());
         outages = new OutageLog(log, arbiter::describe, metrics);
-        loop = config.loop().orElseGet(() -> {
-            var thread = new LoopThread(Clock.system(), config.pauseBound(), this::stalled);
-            thread.start();
-            return thread;
-        });
+        var ownLoop =
+                config.loop().isPresent() ? null : new LoopThread(Clock.system(), config.pauseBound(), this::stalled);
+        loop = ownLoop == null ? config.loop().orElseThrow() : ownLoop;
         if (config.executor().isPresent()) {
             ownExecutor = null;
             executor = config.executor().get();
@@ -124,6 +122,9 @@ public final class LoopElections implements Elections {
             executor = ownExecutor;
         }
         loop.execute(() -> loop.every(SWEEP_NANOS, this::sweep));
+        if (ownLoop != null) {
+            ownLoop.start(); // last: of what fails before, no thread is left behind
+        }
     }
 
     /** Holds elections over a backend. */
