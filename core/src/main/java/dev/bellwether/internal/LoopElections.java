@@ -489,10 +489,16 @@ public final class LoopElections implements Elections {
 
     /** Has the loop take a turn that nobody else would ask for again. Without memory for it, a little later. */
     private void execute(Runnable turn) {
+        insist(() -> {
+            loop.execute(turn);
+            return true;
+        });
+    }
+
+    private static <T> T insist(Supplier<T> question) {
         for (var tries = MOST_TRIES; ; tries--) {
             try {
-                loop.execute(turn);
-                return;
+                return question.get();
             } catch (VirtualMachineError e) {
                 if (tries == 0) {
                     throw e;
@@ -518,9 +524,10 @@ public final class LoopElections implements Elections {
         } catch (VirtualMachineError e) {
             Quietly.run(() -> log.error("{} wait for their mandates to run out", this, e));
         }
-        var overNanos = System.nanoTime() + longestLease().toNanos(); // by a clock that runs whatever the loop's does
+        // by a clock that runs whatever the loop's does
+        var overNanos = System.nanoTime() + insist(this::longestLease).toNanos();
         var interrupted = false;
-        while (leads() && System.nanoTime() - overNanos < 0) {
+        while (insist(this::leads) && System.nanoTime() - overNanos < 0) {
             try {
                 if (ended.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
                     break;

@@ -277,6 +277,56 @@ class LoopElectionsTest {
         assertThat(closed.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
 
+    /** Whether somebody leads is asked of clocks, which takes memory. */
+    @Test
+    void aLackOfMemoryWhileItLooksWhoLeadsLeavesNothingOpen() throws Exception {
+        var lacks = new AtomicInteger();
+        var clock = new Clock() {
+            @Override
+            public long nanos() {
+                if (Thread.currentThread().getName().equals("bellwether-close") && lacks.getAndDecrement() > 0) {
+                    throw new OutOfMemoryError("planted");
+                }
+                return Clock.system().nanos();
+            }
+
+            @Override
+            public long wallMillis() {
+                return Clock.system().wallMillis();
+            }
+        };
+        var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
+        var disconnected = new CountDownLatch(1);
+        wire.onClose = disconnected::countDown;
+        var thread = new LoopThread(clock, Duration.ofSeconds(1), (length, how) -> {});
+        thread.start();
+        var loop = new ToldLoop(thread, new CountDownLatch(1));
+        var blocked = new CountDownLatch(1);
+        var goesOn = new CountDownLatch(1);
+        var blocks = new AtomicBoolean();
+        var metrics = new Metrics() {
+            @Override
+            public void attempted(String election, String candidate, Attempt attempt, Duration latency) {
+                if (blocks.get()) { // so that the mandate runs out by itself
+                    blocked.countDown();
+                    awaitUninterruptibly(goesOn);
+                }
+            }
+        };
+        var elections = Elections.over(
+                wire, ElectionsConfig.builder().loop(loop).metrics(metrics).build());
+        var candidacy = elections.stand("a", CandidacyConfig.ofLease(Duration.ofSeconds(3)));
+        assertThat(candidacy.await(LONG)).isPresent();
+        blocks.set(true);
+        assertThat(blocked.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        lacks.set(5);
+        elections.close();
+        goesOn.countDown();
+        assertThat(lacks).as("it was looked").hasNonPositiveValue();
+        assertThat(disconnected.getCount()).isZero();
+        assertThat(loop.closed.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+
     @Test
     void aBackendWhoseClientIsBrokenLeavesNoThreadBehind() throws Exception {
         var wire = new Rig.Wire(new MemoryLeaseStore(Clock.system()));
