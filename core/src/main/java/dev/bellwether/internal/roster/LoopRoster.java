@@ -95,21 +95,27 @@ public final class LoopRoster implements Roster {
         roleCount = config.roles();
         observer = new LoopGroupObserver(loop, outages, config.candidacy().retryInterval());
         membership = carrier.join(standing, observer, loop);
-        driver = config.mode() == RosterMode.EXCLUSIVE
-                ? new RosterClaims(standing, loop, new Doing(), membership)
-                : new BroadcastRosterDriver(standing, loop, new Doing(), membership, carrier.readsAreFenced());
-        seats = new RosterSeat[config.partitions()];
-        flights = new FlightLog[seats.length];
-        losses = new LossLog[seats.length];
-        var owner = new Turns();
-        for (var i = 0; i < seats.length; i++) {
-            var seat = new Standing(standing.election(i), standing.member(), standing.instance(), config.candidacy());
-            told.add(new TreeSet<>());
-            flights[i] = new FlightLog();
-            losses[i] = new LossLog(log, metrics);
-            seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
+        try {
+            driver = config.mode() == RosterMode.EXCLUSIVE
+                    ? new RosterClaims(standing, loop, new Doing(), membership)
+                    : new BroadcastRosterDriver(standing, loop, new Doing(), membership, carrier.readsAreFenced());
+            seats = new RosterSeat[config.partitions()];
+            flights = new FlightLog[seats.length];
+            losses = new LossLog[seats.length];
+            var owner = new Turns();
+            for (var i = 0; i < seats.length; i++) {
+                var seat =
+                        new Standing(standing.election(i), standing.member(), standing.instance(), config.candidacy());
+                told.add(new TreeSet<>());
+                flights[i] = new FlightLog();
+                losses[i] = new LossLog(log, metrics);
+                seats[i] = new RosterSeat(i, seat, loop, executor, driver.seat(i), pauseBound, owner);
+            }
+            callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
+        } catch (RuntimeException | Error e) { // for lack of memory: nobody would lead what the group gives to it
+            membership.close();
+            throw e;
         }
-        callbacks = new RosterCallbacks(standing, loop, executor, metrics, seats, () -> roleCount);
     }
 
     private static Duration longestClose(RosterConfig config) {

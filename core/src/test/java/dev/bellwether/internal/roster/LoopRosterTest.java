@@ -124,6 +124,15 @@ class LoopRosterTest {
         assertThat(asked).containsExactly("write RELEASE", "leave", "close");
     }
 
+    /** Nobody else would lead what the group gives to it. */
+    @Test
+    void aMemberThatCannotBeMadeIsNoMemberOfItsGroup() {
+        way.lacksOnce = true;
+        assertThatThrownBy(() -> join("one", RosterMode.OVERLAPPING, Runnable::run))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(asked).containsExactly("close");
+    }
+
     @Test
     void aMemberOfWhichATurnThrewLeavesItsGroupThoughItsWorkHasNotEnded() {
         join("one", RosterMode.EXCLUSIVE, kept::add);
@@ -396,6 +405,7 @@ class LoopRosterTest {
     /** The way to the groups; it notes what is asked of a membership that matters here. */
     private final class Way extends Rig.Wire implements MemoryRosters.Wire {
         private boolean throwsOnce;
+        private boolean lacksOnce; // memory
 
         @SuppressWarnings("NullAway.Init")
         private GroupObserver observer;
@@ -429,6 +439,10 @@ class LoopRosterTest {
 
                 @Override
                 public boolean readsAreFenced() {
+                    if (lacksOnce) {
+                        lacksOnce = false;
+                        throw new OutOfMemoryError("planted");
+                    }
                     return carrier.readsAreFenced();
                 }
 
