@@ -1,8 +1,11 @@
 package dev.bellwether;
 
 import dev.bellwether.spi.Durations;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -32,6 +35,7 @@ public final class CandidacyConfig {
     private static final int METADATA_LIMIT = 1024;
     private static final int METADATA_KEY_LIMIT = 200;
     private static final AtomicLong SERIAL = new AtomicLong();
+    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
 
     /** As they were set, and never changed: what is left out follows other settings. */
     private final Builder given;
@@ -237,11 +241,16 @@ public final class CandidacyConfig {
         return third.compareTo(half) < 0 ? third : half;
     }
 
+    /** The JDK looks up the address of a host before it tells the name: name servers that are away take their time. */
     private static String hostName() {
         try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost"; // a host without a name still gets a usable id
+            return Files.readString(HOST_NAME).strip();
+        } catch (IOException noLinux) {
+            try {
+                return InetAddress.getLocalHost().getHostName();
+            } catch (UnknownHostException e) {
+                return "localhost"; // a host without a name still gets a usable id
+            }
         }
     }
 

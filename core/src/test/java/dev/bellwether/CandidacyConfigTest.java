@@ -3,10 +3,17 @@ package dev.bellwether;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 
 /** What is refused, and that the refusal names the setting, the values, and what would be right. */
 class CandidacyConfigTest {
@@ -177,6 +184,33 @@ class CandidacyConfigTest {
         assertThat(config.candidateOrNew())
                 .isNotEqualTo(config.candidateOrNew())
                 .matches(".+_" + ProcessHandle.current().pid() + "_\\d+_\\d+");
+    }
+
+    /** To stand would take seconds while name servers are away, which are asked of nothing else. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void theHostNeedNotBeKnownToNameServers() throws Exception {
+        var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        var classPath = System.getProperty("java.class.path")
+                + File.pathSeparator
+                + Objects.requireNonNullElse(System.getProperty("jdk.module.path"), "");
+        var process = new ProcessBuilder(
+                        java, "-Djdk.net.hosts.file=/dev/null", "-cp", classPath, PrintsAnId.class.getName())
+                .redirectErrorStream(true)
+                .start();
+        var printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(printed)
+                .startsWith(
+                        Files.readString(Path.of("/proc/sys/kernel/hostname")).strip() + "_");
+    }
+
+    /** In a process of its own. */
+    static final class PrintsAnId {
+        private PrintsAnId() {}
+
+        public static void main(String[] args) {
+            System.out.println(CandidacyConfig.defaults().candidateOrNew());
+        }
     }
 
     private static void refused(ThrowingCallable setting, String... named) {
