@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -92,19 +93,21 @@ public final class ConnectUri {
     private final Map<String, String> parameters;
     private final String forDriver;
     private final Map<String, String> filled = new LinkedHashMap<>();
-    private final List<String> secrets;
+    /** What was filled in, by placeholder: a file may be a pipe, or replaced between two readings. */
+    private final Map<String, String> read = new HashMap<>();
+
+    private final List<String> secrets = new ArrayList<>();
 
     private ConnectUri(String scheme, String text) {
         this.scheme = scheme;
-        secrets = new ArrayList<>();
-        expanded = expand(text, secrets);
+        expanded = expand(text);
         shown = conceal(text);
         conceal(expanded); // only to learn its secrets
         secrets.sort(Comparator.comparingInt(String::length).reversed()); // all of one before its parts
         // the parts are found before placeholders are filled in: a secret may hold any character
         var query = text.indexOf('?');
         var raw = text.substring(scheme.length() + 1, query < 0 ? text.length() : query);
-        body = expand(raw, secrets);
+        body = expand(raw);
         var plain =
                 PLACEHOLDER.matcher(raw).replaceAll(m -> "_".repeat(m.group().length()));
         var hasHosts = plain.startsWith("//");
@@ -112,13 +115,13 @@ public final class ConnectUri {
         var hostsEnd = slash < 0 ? plain.length() : slash;
         var at = hasHosts ? plain.substring(2, hostsEnd).lastIndexOf('@') + 2 : 1;
         ats = plain.chars().filter(character -> character == '@').count();
-        authority = hasHosts ? expand(raw.substring(at < 2 ? 2 : at + 1, hostsEnd), secrets) : "";
-        path = hasHosts ? expand(raw.substring(hostsEnd), secrets) : "";
+        authority = hasHosts ? expand(raw.substring(at < 2 ? 2 : at + 1, hostsEnd)) : "";
+        path = hasHosts ? expand(raw.substring(hostsEnd)) : "";
         userInfo = at < 2 ? Optional.empty() : Optional.of(userInfo(raw.substring(2, at), plain.substring(2, at)));
         parameters = query < 0 ? Map.of() : parametersOf(text.substring(query + 1));
         forDriver = query < 0
                 ? expanded
-                : expand(text.substring(0, query), secrets) + withoutFilled(text.substring(query + 1));
+                : expand(text.substring(0, query)) + withoutFilled(text.substring(query + 1));
     }
 
     private String withoutFilled(String query) {
@@ -333,15 +336,18 @@ public final class ConnectUri {
         return shown;
     }
 
-    private static String expand(String text, List<String> secrets) {
+    private String expand(String text) {
         var matcher = PLACEHOLDER.matcher(text);
-        var filled = new StringBuilder();
+        var result = new StringBuilder();
         while (matcher.find()) {
-            var value = matcher.group(1).equals("env") ? fromEnvironment(matcher.group(2)) : fromFile(matcher.group(2));
+            var isVariable = matcher.group(1).equals("env");
+            var name = matcher.group(2);
+            var value = read.computeIfAbsent(
+                    matcher.group(), first -> isVariable ? fromEnvironment(name) : fromFile(name));
             remember(value, secrets);
-            matcher.appendReplacement(filled, Matcher.quoteReplacement(value));
+            matcher.appendReplacement(result, Matcher.quoteReplacement(value));
         }
-        return matcher.appendTail(filled).toString();
+        return matcher.appendTail(result).toString();
     }
 
     private static String fromEnvironment(String name) {
@@ -495,7 +501,7 @@ public final class ConnectUri {
     }
 
     private String value(String raw) {
-        return PLACEHOLDER.matcher(raw).find() ? expand(raw, secrets) : decode(raw);
+        return PLACEHOLDER.matcher(raw).find() ? expand(raw) : decode(raw);
     }
 
     private static String decode(String text) {

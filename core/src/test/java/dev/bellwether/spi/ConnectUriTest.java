@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +17,8 @@ import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a URI means, what is wrong with it, and that it never shows a secret. */
@@ -154,6 +159,29 @@ class ConnectUriTest {
         assertThat(uri.parameter("password")).contains("s3cr3t&?");
         assertThat(uri.toString()).doesNotContain("s3cr3t").contains("${file:");
         assertThat(uri.redact("login with s3cr3t&? failed")).isEqualTo("login with *** failed");
+    }
+
+    /** Such as a pipe, which has nothing more the second time; or one that is just being replaced. */
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aFileIsReadOnce(@TempDir Path folder) throws Exception {
+        var pipe = folder.resolve("pw");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        var writer = new Thread(() -> {
+            try {
+                Files.writeString(pipe, "s3cr3t", StandardOpenOption.WRITE);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        writer.setDaemon(true);
+        writer.start();
+        var uri = ConnectUri.parse("nats://app:${file:" + pipe + "}@host:4222/x?token=${file:" + pipe + "}");
+        assertThat(uri.userInfo()).contains("app:s3cr3t");
+        assertThat(uri.parameter("token")).contains("s3cr3t");
+        assertThat(uri.expanded()).contains("app:s3cr3t@");
     }
 
     /** A driver would cut it at an ampersand, and decode it. */
