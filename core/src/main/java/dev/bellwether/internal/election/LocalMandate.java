@@ -93,7 +93,7 @@ public final class LocalMandate implements Mandate {
                     "holds for " + Durations.show(left) + " only, and you asked for " + Durations.show(atLeast));
             var present = validity.get();
             if (present != null && present.length().compareTo(atLeast) < 0) {
-                refusal += ": no renewal gives it more than " + Durations.show(present.length())
+                refusal += ": the last renewal gave it no more than " + Durations.show(present.length())
                         + ". Ask for less, or make the lease longer";
                 warnOnce(refusal);
             }

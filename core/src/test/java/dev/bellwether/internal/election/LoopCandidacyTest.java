@@ -157,7 +157,7 @@ class LoopCandidacyTest {
                 .singleElement()
                 .asString()
                 .startsWith("mandate 1 of a in election \"billing\" holds for ")
-                .endsWith(" only, and you asked for 30 s: no renewal gives it more than 7.9 s."
+                .endsWith(" only, and you asked for 30 s: the last renewal gave it no more than 7.9 s."
                         + " Ask for less, or make the lease longer");
         assertThat(candidacy.isLeader()).isTrue();
         assertThat(rig.figures.failures).isEmpty();
