@@ -29,7 +29,6 @@ final class ConsulClient {
     private static final int NOT_FOUND = 404;
     private static final int CONFLICT = 409;
     private static final int TOO_LARGE = 413;
-    private static final int TOO_MANY = 429;
     private static final String INDEX = "X-Consul-Index";
 
     private final ConsulSettings settings;
@@ -131,7 +130,7 @@ final class ConsulClient {
     }
 
     private static boolean isTooMuch(HttpMembers.Response response) {
-        return response.statusCode() == TOO_MANY
+        return response.statusCode() == HttpMembers.TOO_MANY
                 || response.body().toLowerCase(Locale.ROOT).contains("rate limit");
     }
 

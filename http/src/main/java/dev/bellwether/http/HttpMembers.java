@@ -50,12 +50,14 @@ import org.jspecify.annotations.Nullable;
  * in the rest of its time, says nothing of the member: see {@link #isOfNobody}.
  */
 public final class HttpMembers {
+    /** The status of a request that was refused because there were too many. */
+    public static final int TOO_MANY = 429;
+
     /** Each has a connection of its own. */
     private static final int MOST_UNDER_WAY = 64;
 
     private static final int OK = 200;
     private static final int MOST_OK = 299;
-    private static final int TOO_MANY = 429;
     private static final int FAILED = 500;
     private static final long CLOCK_TOLERANCE_MILLIS = 2_000;
     private static final String FAILED_LOOK_UPS = "networkaddress.cache.negative.ttl";

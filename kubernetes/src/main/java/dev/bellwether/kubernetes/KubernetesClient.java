@@ -41,7 +41,6 @@ final class KubernetesClient {
     private static final int GONE = 410;
     private static final int TOO_LARGE = 413;
     private static final int INVALID = 422;
-    private static final int TOO_MANY = 429;
     private static final int FAILED = 500;
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
@@ -258,7 +257,7 @@ final class KubernetesClient {
                     && access.token().isReplaced(token)) {
                 throw new StaleTokenException();
             }
-            if (response.statusCode() == TOO_MANY) {
+            if (response.statusCode() == HttpMembers.TOO_MANY) {
                 pause(urgency, response);
             }
             return answer(verb, path, response);
@@ -366,7 +365,7 @@ final class KubernetesClient {
                         : isNamespaceKnown
                                 ? new UnavailableException(what + ". It was there. Create the namespace again")
                                 : new ElectionException(what + ". Create the namespace, or correct the URI");
-            case TOO_MANY -> new UnavailableException(what);
+            case HttpMembers.TOO_MANY -> new UnavailableException(what);
             default -> status >= FAILED ? new UnavailableException(what) : stranger(status, message);
         };
     }

@@ -45,7 +45,6 @@ final class KubernetesWatch implements AutoCloseable {
     private static final int MOST_LINES = 100;
 
     private static final int GONE = 410;
-    private static final int TOO_MANY = 429;
     private static final int LONGEST_WAIT_SECONDS = 30;
     private static final String OURS = StoredLease.KIND + " in (seat,session)";
 
@@ -174,7 +173,7 @@ final class KubernetesWatch implements AutoCloseable {
         } catch (UncheckedIOException e) {
             log.trace("no JSON: {}", text);
         }
-        if (answer.statusCode() == TOO_MANY) {
+        if (answer.statusCode() == HttpMembers.TOO_MANY) {
             pause = wanted;
         }
         return client.error("watch", client.leases(""), answer.statusCode(), text);
@@ -182,7 +181,7 @@ final class KubernetesWatch implements AutoCloseable {
 
     private RuntimeException refusal(int code, Json status, Duration wanted) {
         var message = status.text("message");
-        if (code == TOO_MANY) { // it goes on where it was, and not sooner than it may
+        if (code == HttpMembers.TOO_MANY) { // it goes on where it was, and not sooner than it may
             var seconds = Math.max(wanted.toSeconds(), status.at("details").number("retryAfterSeconds"));
             pause = Duration.ofSeconds(Math.max(1, Math.min(LONGEST_WAIT_SECONDS, seconds)));
         } else {
