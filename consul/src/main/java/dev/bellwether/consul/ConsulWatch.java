@@ -81,7 +81,7 @@ final class ConsulWatch implements AutoCloseable {
                 refused.refused(e);
             } catch (UnavailableException e) { // until the next request nobody else would find an agent dead
                 pause = PAUSE_AFTER_FAILURE;
-                client.members().left(member);
+                client.members().left(member, e);
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             } catch (RuntimeException e) {
                 pause = PAUSE_AFTER_FAILURE;

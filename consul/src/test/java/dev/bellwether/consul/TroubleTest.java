@@ -35,6 +35,8 @@ import java.util.Optional;
 import java.util.Scanner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -269,6 +271,27 @@ class TroubleTest {
                 assertThat(answered.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
                         .isTrue();
                 assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
+            }
+        }
+    }
+
+    /** Which says nothing of the agent. */
+    @Test
+    void aWatchThatAnExecutorRefusesStaysWithItsAgent() throws Exception {
+        var asked = new LinkedBlockingQueue<Integer>();
+        var client = new CompletableFuture<ConsulClient>();
+        var full = HttpClient.newBuilder()
+                .executor(task -> {
+                    asked.add(client.join().members().preferred());
+                    throw new RejectedExecutionException("planted");
+                })
+                .build();
+        var uri = ConnectUri.parse("consul://127.0.0.1:" + Ports.free() + ",127.0.0.1:" + Ports.free());
+        client.complete(new ConsulClient(ConsulSettings.of(uri), ReplaceableClient.of(full)));
+        try (var watch = new ConsulWatch(client.join(), "bellwether/")) {
+            watch.add("bellwether/x", heard -> {});
+            for (var tries = 0; tries < 3; tries++) {
+                assertThat(asked.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isZero();
             }
         }
     }

@@ -74,7 +74,7 @@ final class EtcdWatch implements AutoCloseable {
                 pause = LONG_PAUSE;
                 refused.refused(e);
             } catch (UnavailableException | CompletionException e) { // of the opening
-                client.members().left(member);
+                client.members().left(member, e);
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());
             } catch (RuntimeException e) {
                 log.debug("{}: a watch begins again: {}", client, e.getMessage());

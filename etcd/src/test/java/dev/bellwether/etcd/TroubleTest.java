@@ -388,6 +388,27 @@ class TroubleTest {
                 .hasMessageContaining("the executor of the HTTP client takes no more tasks");
     }
 
+    /** Which says nothing of the member. */
+    @Test
+    void aWatchThatAnExecutorRefusesStaysWithItsMember() throws Exception {
+        var asked = new LinkedBlockingQueue<Integer>();
+        var client = new CompletableFuture<EtcdClient>();
+        var full = HttpClient.newBuilder()
+                .executor(task -> {
+                    asked.add(client.join().members().preferred());
+                    throw new RejectedExecutionException("planted");
+                })
+                .build();
+        var uri = ConnectUri.parse("etcd://127.0.0.1:" + Ports.free() + ",127.0.0.1:" + Ports.free());
+        client.complete(new EtcdClient(EtcdSettings.of(uri), ReplaceableClient.of(full)));
+        try (var watch = new EtcdWatch(client.join(), "\"key\":\"YQ==\"")) {
+            watch.add("a", heard -> {});
+            for (var tries = 0; tries < 3; tries++) {
+                assertThat(asked.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isZero();
+            }
+        }
+    }
+
     /** It had the whole of its time once more, and so twice as long as those who waited for it knew of. */
     @Test
     void aRequestThatWaitedForALoginHasTheRestOfItsTime() throws Exception {

@@ -191,6 +191,13 @@ public final class HttpMembers {
         }
     }
 
+    /** A member gave no answer, for this reason: does the same, unless that {@linkplain #isOfNobody says nothing}. */
+    public void left(int member, Throwable why) {
+        if (!isOfNobody(why)) {
+            left(member);
+        }
+    }
+
     /** Returns the address of a member, for people. */
     public String name(int member) {
         return members.get(member).getAuthority();
@@ -273,9 +280,7 @@ public final class HttpMembers {
         return attempt.ask(member, tries > 1 ? left.half() : left).exceptionallyCompose(error -> {
             var cause = error instanceof CompletionException ? error.getCause() : error;
             if (cause instanceof UnavailableException) {
-                if (!isOfNobody(cause)) {
-                    left(member);
-                }
+                left(member, cause);
                 if (tries > 1) {
                     return attempt(tries - 1, deadline, left.half(), attempt);
                 }
@@ -443,9 +448,10 @@ public final class HttpMembers {
      */
     public static boolean isOfNobody(Throwable error) {
         var cause = error instanceof CompletionException ? error.getCause() : error;
-        return cause instanceof UnavailableException
-                && (cause.getCause() instanceof RequestTime.ShortTimeException
-                        || cause.getCause() instanceof RejectedExecutionException);
+        return cause instanceof RejectedExecutionException
+                || (cause instanceof UnavailableException
+                        && (cause.getCause() instanceof RequestTime.ShortTimeException
+                                || cause.getCause() instanceof RejectedExecutionException));
     }
 
     /** The other side went away while TLS began: that says nothing of certificates. */
