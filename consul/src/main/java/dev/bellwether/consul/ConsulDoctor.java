@@ -1,5 +1,6 @@
 package dev.bellwether.consul;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.http.HttpMembers;
@@ -51,7 +52,11 @@ final class ConsulDoctor {
                 break;
             }
         }
-        findings.add(servers(client));
+        try {
+            findings.add(servers(client));
+        } catch (AccessRefusedException | UnavailableException e) {
+            findings.add(HttpMembers.unknown("quorum", "how many servers there are", e));
+        }
         client.members().lookUps().ifPresent(findings::add);
         return findings;
     }

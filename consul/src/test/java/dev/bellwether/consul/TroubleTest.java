@@ -330,6 +330,23 @@ class TroubleTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"500, No cluster leader, quorum", "403, Permission denied, rights"})
+    void whatAgentsDoNotTellKeepsNothingElseBack(int status, String body, String about) throws IOException {
+        try (var server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            var thread = new Thread(() -> answer(server, status, body));
+            thread.setDaemon(true);
+            thread.start();
+            var uri = ConnectUri.parse("consul://127.0.0.1:" + server.getLocalPort());
+            var settings = ConsulSettings.of(uri);
+            assertThat(ConsulDoctor.findings(settings, new ConsulClient(settings, HttpClients.of(uri))))
+                    .hasSize(2)
+                    .allMatch(finding -> finding.level() == Finding.Level.WARNING)
+                    .anyMatch(finding -> finding.about().equals(about)
+                            && finding.says().contains("how many servers there are"));
+        }
+    }
+
     @Test
     void whenTheStoreHasForgottenALeaderNobodyLeadsBesideItAndTokensRise() throws Exception {
         try (var servers = ConsulServers.start(1);

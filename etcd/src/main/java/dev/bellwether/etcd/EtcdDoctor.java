@@ -58,8 +58,13 @@ final class EtcdDoctor {
                 findings.add(Finding.warning("members", String.valueOf(e.getMessage()), "start it, or do not name it"));
             }
         }
-        var voters = voters(client);
-        findings.add(members(voters));
+        var voters = 0L; // as long as it is not known
+        try {
+            voters = voters(client);
+            findings.add(members(voters));
+        } catch (AccessRefusedException | UnavailableException e) { // 3.5.28 tells it to the role root only
+            findings.add(HttpMembers.unknown("quorum", "how many members vote", e));
+        }
         client.members().lookUps().ifPresent(findings::add);
         if (!versions.isEmpty()) {
             findings.add(version(versions, voters));
@@ -144,10 +149,7 @@ final class EtcdDoctor {
             }
         } catch (UnavailableException e) {
             if (!String.valueOf(e.getMessage()).contains(COMPACTED)) {
-                return Finding.warning(
-                        "compaction",
-                        "it is not known how many revisions are kept: " + e.getMessage(),
-                        "run the doctor again");
+                return HttpMembers.unknown("compaction", "how many revisions are kept", e);
             }
         }
         return Finding.ok("compaction", "at most " + LONG_HISTORY + " revisions are kept");

@@ -441,6 +441,34 @@ class TroubleTest {
         return "{\"header\":{\"cluster_id\":\"1\"},\"token\":\"known\"}";
     }
 
+    /** As of etcd 3.5.28 to users without the role root, or of one that has no leader. */
+    @ParameterizedTest
+    @CsvSource({
+        "etcdserver: permission denied, rights",
+        "etcdserver: no leader, quorum",
+    })
+    void whatMembersDoNotTellKeepsNothingElseBack(String message, String about) throws Exception {
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            var header = "{\"header\":{\"cluster_id\":\"1\",\"revision\":\"5\"},\"version\":\"3.5.28\"}";
+            var error = "{\"code\":7,\"message\":\"" + message + "\"}";
+            var thread = new Thread(
+                    () -> answer(
+                            server,
+                            "200 OK",
+                            asked -> asked.contains("/cluster/member/list") ? error : header,
+                            new AtomicInteger()),
+                    "no-list-of-members");
+            thread.setDaemon(true);
+            thread.start();
+            var settings = EtcdSettings.of(ConnectUri.parse("etcd://127.0.0.1:" + server.getLocalPort()));
+            var client = new EtcdClient(settings, ReplaceableClient.of(HttpClient.newHttpClient()));
+            var findings = EtcdDoctor.findings(settings, client);
+            assertThat(only(findings, about).level()).isEqualTo(Finding.Level.WARNING);
+            assertThat(only(findings, about).says()).contains("how many members vote");
+            assertThat(findings).extracting(Finding::about).contains("version", "compaction", "durability");
+        }
+    }
+
     /** Only a member that says so has compacted: that none answers tells nothing. */
     @ParameterizedTest
     @CsvSource({

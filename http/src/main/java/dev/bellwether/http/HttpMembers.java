@@ -525,6 +525,20 @@ public final class HttpMembers {
                         + "=0"));
     }
 
+    /**
+     * Returns what to tell in place of something that members did not tell: nothing else is kept back for that.
+     *
+     * @param what it is, for people
+     */
+    public static Finding unknown(String about, String what, ElectionException why) {
+        return why instanceof AccessRefusedException
+                ? Finding.warning(
+                        "rights",
+                        "we may not ask " + what,
+                        "ask for it with more rights; elections do not need it")
+                : Finding.warning(about, "it is not known " + what + ": " + why.getMessage(), "run the doctor again");
+    }
+
     private List<Endpoint> endpoints() {
         return members.stream()
                 .map(member -> new Endpoint(member.getHost().replaceAll("[\\[\\]]", ""), member.getPort()))
