@@ -154,9 +154,12 @@ final class RedisDoctor {
      * appendonly on, and rarely otherwise.
      */
     boolean wasSwitchedOn() {
+        return rewrites() || !says(info, "aof_last_rewrite_time_sec").equals("-1");
+    }
+
+    private boolean rewrites() {
         return says(info, "aof_rewrite_in_progress").equals("1")
-                || says(info, "aof_rewrite_scheduled").equals("1")
-                || !says(info, "aof_last_rewrite_time_sec").equals("-1");
+                || says(info, "aof_rewrite_scheduled").equals("1");
     }
 
     /**
@@ -201,6 +204,12 @@ final class RedisDoctor {
             losses.add(loss(
                     "no-appendfsync-on-rewrite is on: writes are not on disk for certain while the file is rewritten",
                     "set no-appendfsync-on-rewrite no"));
+        }
+        if (says(config, "appendonly").equals("yes") && rewrites() && number("aof_base_size") == 0) {
+            losses.add(loss( // or it is rewritten for the first time, which the server does not tell apart
+                    "its file is being written for the first time: if appendonly has just been switched on, a restart"
+                            + " loses all seats",
+                    "wait until INFO says aof_rewrite_in_progress:0"));
         }
         var policy = says(info, "maxmemory_policy");
         if (policy.startsWith("allkeys")) {

@@ -66,6 +66,24 @@ class DurabilityTest {
         }
     }
 
+    /** Until then nothing of it is on disk, though the setting says so. */
+    @Test
+    void aServerWhoseFileIsBeingWrittenForTheFirstTimeIsRefusedUnlessTheUriAcceptsIt() throws Exception {
+        try (var server = ValkeyServers.start("--appendonly", "no")) {
+            assertThat(server.ask("SET", "x", "y")).isEqualTo("OK");
+            set(server, "rdb-key-save-delay", "60000000"); // a minute for each key
+            assertThat(server.ask("CONFIG", "SET", "appendonly", "yes")).isEqualTo("OK");
+            try {
+                refuses(server, "its file is being written for the first time");
+            } finally {
+                set(server, "appendonly", "no"); // which ends what writes it
+            }
+            set(server, "rdb-key-save-delay", "0");
+            set(server, "appendonly", "yes");
+            leads(server.uri(""));
+        }
+    }
+
     @Test
     void replicasAndSentinelsAreRefusedUnlessTheUriAcceptsThem() throws Exception {
         try (var server = ValkeyServers.start();
@@ -355,10 +373,6 @@ class DurabilityTest {
     private static ValkeyServer losing() {
         var server = ValkeyServers.start("--appendonly", "no");
         set(server, "appendonly", "yes"); // not in its file of settings
-        Eventually.eventually(
-                "it is written",
-                PATIENCE,
-                () -> server.ask("INFO", "persistence").contains("aof_rewrite_in_progress:0"));
         return server;
     }
 
@@ -486,6 +500,10 @@ class DurabilityTest {
 
     private static void set(ValkeyServer server, String name, String value) {
         assertThat(server.ask("CONFIG", "SET", name, value)).as(name).isEqualTo("OK");
+        Eventually.eventually(
+                "the file is written, if one is",
+                PATIENCE,
+                () -> server.ask("INFO", "persistence").contains("aof_rewrite_in_progress:0"));
     }
 
     private static void leads(String uri) throws Exception {
