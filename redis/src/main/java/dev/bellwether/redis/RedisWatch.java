@@ -86,7 +86,7 @@ final class RedisWatch implements AutoCloseable {
             if (made == null) {
                 try {
                     connect();
-                    later(this::look);
+                    DelayThread.after(look).execute(this::look);
                 } catch (RuntimeException | Error e) { // the last may find no thread
                     added.close();
                     throw e;
@@ -159,8 +159,9 @@ final class RedisWatch implements AutoCloseable {
         }
         var number = watcher.begun().incrementAndGet();
         var unused = watcher.missed().get().exceptionally(error -> {
-            if (error.getCause() instanceof UnavailableException) {
-                later(() -> {
+            var isRefused = error.getCause() instanceof AccessRefusedException; // the right may be granted again
+            if (isRefused || error.getCause() instanceof UnavailableException) {
+                DelayThread.after(isRefused ? afterRefusal : look).execute(() -> {
                     if (watcher.begun().get() == number) {
                         catchUp(channel, watcher);
                     }
@@ -226,16 +227,12 @@ final class RedisWatch implements AutoCloseable {
                 && made.join().equals(connection);
     }
 
-    private void later(Runnable what) {
-        DelayThread.after(look).execute(what);
-    }
-
     /** Looks after the connection, as long as this is open. */
     private synchronized void look() {
         if (closed) {
             return;
         }
-        later(this::look);
+        DelayThread.after(look).execute(this::look);
         if (made == null || !made.isDone() || notBeforeNanos - System.nanoTime() > 0) {
             return;
         }

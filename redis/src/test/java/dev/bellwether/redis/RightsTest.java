@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -210,6 +212,25 @@ class RightsTest {
             assertThat(written.toString(UTF_8)).contains("WRONGPASS").doesNotContain("pass-of-leaver");
         } finally {
             System.setErr(before);
+            client.shutdown();
+        }
+    }
+
+    @Test
+    void whatWasMissedAndMayNotBeReadIsReadWhenItMay() {
+        var settings = RedisSettings.of(ConnectUri.parse(uri("app")));
+        var client = RedisClient.create();
+        var tries = new AtomicInteger();
+        try (var watch = new RedisWatch(settings, client, Duration.ofMinutes(1), Duration.ofMillis(50))) {
+            watch.add("bellwether:missed", heard -> {}, () -> CompletableFuture.completedFuture(
+                            tries.incrementAndGet())
+                    .thenAccept(number -> {
+                        if (number == 1) {
+                            throw new AccessRefusedException("planted");
+                        }
+                    }));
+            Eventually.eventually("it is read again", PATIENCE, () -> tries.get() > 1);
+        } finally {
             client.shutdown();
         }
     }
