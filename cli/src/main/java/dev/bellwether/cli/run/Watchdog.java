@@ -13,7 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class Watchdog {
     private static final Path UPTIME = Path.of("/proc/uptime");
     private static final int NEAR_THE_END = 20; // so many times as often
+    private static final Duration TOKEN_AGE = Duration.ofHours(1);
     private static final Map<String, String> PACKAGES =
             Map.of("bash", "bash", "setsid", "util-linux", "mkfifo", "coreutils");
 
@@ -285,6 +289,7 @@ final class Watchdog {
                 if (leads) {
                     extend();
                 }
+                keepToken();
                 var order = due.poll((leads ? pause(interval) : interval).toNanos(), TimeUnit.NANOSECONDS);
                 if (order != null) {
                     leads = order.equals("won");
@@ -346,6 +351,23 @@ final class Watchdog {
         var fresh = folder.resolve("token.new");
         Files.writeString(fresh, mandate.token() + "\n");
         Files.move(fresh, folder.resolve("token"), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** What tidies up /tmp takes away what nobody has used for some days, and a command may stay for longer. */
+    private void keepToken() {
+        if (job.tell().isEmpty()) {
+            return;
+        }
+        var token = folder.resolve("token");
+        try {
+            var now = Instant.now();
+            var view = Files.getFileAttributeView(token, BasicFileAttributeView.class);
+            if (view.readAttributes().lastModifiedTime().toInstant().isBefore(now.minus(TOKEN_AGE))) {
+                view.setTimes(FileTime.from(now), FileTime.from(now), null);
+            }
+        } catch (IOException e) {
+            return; // it has gone: who writes the next is told
+        }
     }
 
     private long uptimeMillis() throws IOException {

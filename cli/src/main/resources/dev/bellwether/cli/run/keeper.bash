@@ -75,7 +75,7 @@ obey() {
         if [ -n "$late" ] && [ -z "$ending" ] && ((now < until_ms)); then
           lost=''
           late=''
-          if echo "$token" >"$dir/token"; then send "$won_signal"; else end untold; fi
+          if [ -n "$token" ] && echo "$token" >"$dir/token"; then send "$won_signal"; else end untold; fi
         fi
       fi
       ;;

@@ -18,9 +18,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -778,6 +780,31 @@ class RunTest {
     }
 
     @Test
+    void commandWhoseTokenHasGoneIsNotToldThatItLeadsAgain() throws Exception {
+        Programs.run("mkfifo", orders().toString());
+        var script = "say() { echo $1 >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2;"
+                + " trap 'say ended; exit' TERM; say start; while :; do sleep 0.02; done";
+        try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            var keeper = watchdogOf(script);
+            tell(open, "until 9000000000000000");
+            until(() -> lines("beats").contains("start"));
+            tell(open, "until 1");
+            until(() -> lines("beats").contains("lost"));
+
+            tell(open, "until 9000000000000000");
+
+            try {
+                until(() -> lines("beats").size() == 3);
+            } finally {
+                tell(open, "down");
+                assertThat(keeper.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                        .isTrue();
+            }
+            assertThat(lines("beats")).containsExactly("start", "lost", "ended");
+        }
+    }
+
+    @Test
     void seatOfACommandThatStaysPassesAGraceAfterItIsToldOfTheLoss() throws Exception {
         var plan = LeasePlan.of(Optional.of(Duration.ofSeconds(10)), Optional.of(Duration.ofSeconds(2)));
         var lost = new CompletableFuture<Long>();
@@ -1011,6 +1038,42 @@ class RunTest {
             assertThat(ended.code()).isEqualTo(ExitCode.RUN_FAILED);
             assertThat(ended.why()).contains("it could not be told until when we lead");
             assertThat(lines("beats")).containsExactly("start", "term");
+        }
+    }
+
+    @Test
+    void tokenOfACommandThatStaysIsNeverSoOldThatItIsTidiedUp() throws Exception {
+        var plan = LeasePlan.of(Optional.of(LEASE), Optional.empty());
+        var script = "trap : USR1 USR2; echo $BELLWETHER_TOKEN_FILE >$BEATS; exec sleep 600";
+        var job = new Watchdog.Job(
+                List.of("bash", "-c", script),
+                Map.of("BEATS", beats.toString()),
+                plan.grace(),
+                plan.margin(),
+                Optional.of(new Watchdog.Signals("USR1", "USR2")));
+        try (var elections = Elections.connect("memory:" + folder);
+                var candidacy = elections.stand("e", CandidacyConfig.ofLease(LEASE))) {
+            var mandate = candidacy.await(PATIENCE).orElseThrow();
+            var watchdog = Watchdog.start(job, mandate, Duration.ofMillis(20));
+            until(() -> !lines("beats").isEmpty());
+            var token = Path.of(lines("beats").get(0));
+            var old = Instant.now().minus(Duration.ofDays(9));
+
+            Files.setLastModifiedTime(token, FileTime.from(old));
+
+            try {
+                until(() -> isYoungerThan(token, old.plus(Duration.ofDays(8))));
+            } finally {
+                watchdog.kill().run();
+            }
+        }
+    }
+
+    private static boolean isYoungerThan(Path file, Instant time) {
+        try {
+            return Files.getLastModifiedTime(file).toInstant().isAfter(time);
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
         }
     }
 
