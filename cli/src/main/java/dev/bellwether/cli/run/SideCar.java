@@ -153,7 +153,7 @@ final class SideCar implements AutoCloseable {
             return;
         }
         var candidacy = one.get().candidacy();
-        if (candidacy.status().phase() == Phase.CLOSED) { // it would do nothing
+        if (List.of(Phase.LEAVING, Phase.CLOSED).contains(candidacy.status().phase())) { // it would do nothing
             LocalHttp.say(
                     exchange,
                     409,

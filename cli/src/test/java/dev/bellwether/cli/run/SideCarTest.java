@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -202,6 +203,29 @@ class SideCarTest {
             assertThat(ann.send("POST", path, TOKEN).statusCode()).as(path).isEqualTo(409);
             assertThat(ann.send("POST", path, TOKEN).body())
                     .contains("\"billing\" has ended here", "start this process again");
+        }
+    }
+
+    @Test
+    void anOrderToOneThatIsLeavingIsRefused() throws Exception {
+        var ann = sideCar("ann", "billing");
+        Eventually.eventually("it leads", PATIENCE, () -> ann.get("/isleader").statusCode() == 200);
+        var heard = new CountDownLatch(1);
+        opened.add(ann.served.get(0).candidacy().listen(event -> {
+            if (event instanceof LeadershipEvent.Ended) {
+                heard.await();
+            }
+        }));
+        open(Elections.connect(uri)).election("billing").end();
+        try {
+            Eventually.eventually(
+                    "it is leaving",
+                    PATIENCE,
+                    () -> ann.json("/elections/billing").get("phase").asText().equals("leaving"));
+
+            assertThat(ann.send("POST", "/stand-again", TOKEN).statusCode()).isEqualTo(409);
+        } finally {
+            heard.countDown();
         }
     }
 
