@@ -5,12 +5,15 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** How Go's driver names a PostgreSQL: pairs, or a URL without a {@code jdbc:} before it. */
 final class GoDataSource {
@@ -35,17 +38,45 @@ final class GoDataSource {
             "client_encoding",
             "extra_float_digits");
 
+    /** The variables that Go's driver reads, for what a data source leaves out, by the names that it has there. */
+    private static final Map<String, String> VARIABLES = Map.ofEntries(
+            Map.entry("host", "PGHOST"),
+            Map.entry("port", "PGPORT"),
+            Map.entry("dbname", "PGDATABASE"),
+            Map.entry("user", "PGUSER"),
+            Map.entry("password", "PGPASSWORD"),
+            Map.entry("options", "PGOPTIONS"),
+            Map.entry("application_name", "PGAPPNAME"),
+            Map.entry("connect_timeout", "PGCONNECT_TIMEOUT"),
+            Map.entry("sslmode", "PGSSLMODE"),
+            Map.entry("sslcert", "PGSSLCERT"),
+            Map.entry("sslkey", "PGSSLKEY"),
+            Map.entry("sslrootcert", "PGSSLROOTCERT"));
+
+    /** What comes before the query. */
+    private static final List<String> PLACES = List.of("host", "port", "dbname");
+
+    private static final Pattern PLACE = Pattern.compile("(\\[[^\\]]*\\]|[^:/,]*)(?::(\\d*))?(?:/(.*))?");
+
     private static final String MODE = "sslmode";
     private static final String REQUIRE = "require";
 
     private GoDataSource() {}
 
-    static String jdbc(String source) {
+    /** Returns the URI for the driver for Java, which reads none of the variables of this environment. */
+    static String jdbc(String source, Map<String, String> environment) {
         if (source.startsWith("jdbc:")) {
             return source;
         }
+        var set = new TreeMap<String, String>();
+        VARIABLES.forEach((name, variable) -> {
+            var value = environment.getOrDefault(variable, "");
+            if (!value.isEmpty()) {
+                set.put(name, value);
+            }
+        });
         if (source.startsWith("postgres://") || source.startsWith("postgresql://")) {
-            return fromUrl(source.substring(source.indexOf("://") + 3));
+            return fromUrl(source.substring(source.indexOf("://") + 3), set);
         }
         var pairs = new LinkedHashMap<String, String>();
         var matcher = PAIR.matcher(source);
@@ -55,13 +86,13 @@ final class GoDataSource {
                 pairs.put(matcher.group(1), value);
             }
         }
+        set.forEach(pairs::putIfAbsent);
         var host = pairs.getOrDefault("host", "localhost");
         var port = pairs.getOrDefault("port", "5432");
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
-        pairs.keySet().removeAll(List.of("host", "port", "dbname"));
+        pairs.keySet().removeAll(PLACES);
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + (host.matches("[^\\[].*:.*") ? '[' + host + ']' : host) + ':' + port + '/'
-                + encoded(database) + query(pairs);
+        return "jdbc:postgresql://" + bracketed(host) + ':' + port + '/' + encoded(database) + query(pairs);
     }
 
     /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */
@@ -101,7 +132,7 @@ final class GoDataSource {
         parameters.merge("options", encoded, (some, more) -> some + '+' + more);
     }
 
-    private static String fromUrl(String rest) {
+    private static String fromUrl(String rest, Map<String, String> set) {
         var query = QUERY.matcher(rest);
         var end = query.find() ? query.start() : rest.length();
         var at = rest.lastIndexOf('@', end); // a query may hold one, too
@@ -120,7 +151,31 @@ final class GoDataSource {
                 given.put("password", login.substring(colon + 1));
             }
         }
-        return "jdbc:postgresql://" + rest.substring(at + 1, end) + query(given);
+        var place = place(rest.substring(at + 1, end), set);
+        set.keySet().removeAll(PLACES);
+        set.forEach((name, value) -> given.putIfAbsent(name, encoded(value)));
+        return "jdbc:postgresql://" + place + query(given);
+    }
+
+    /** Returns host, port and database of a URL, with what it leaves out. */
+    private static String place(String given, Map<String, String> set) {
+        var parts = PLACE.matcher(given);
+        if (Collections.disjoint(set.keySet(), PLACES) || !parts.matches()) {
+            return given;
+        }
+        var host = either(parts.group(1), set.getOrDefault("host", "localhost"));
+        var port = either(parts.group(2), set.getOrDefault("port", "5432"));
+        var database = either(parts.group(3), encoded(set.getOrDefault("dbname", "")));
+        return bracketed(host) + ':' + port + '/' + database;
+    }
+
+    private static String either(@Nullable String given, String other) {
+        return given == null || given.isEmpty() ? other : given;
+    }
+
+    /** An address of IPv6 has brackets. */
+    private static String bracketed(String host) {
+        return host.matches("[^\\[].*:.*") ? '[' + host + ']' : host;
     }
 
     private static String decoded(String text) {

@@ -82,7 +82,7 @@ public final class ReapCommand implements Callable<Integer> {
         var reaper = ReaperFile.read(file);
         log(reaper.level());
         var settings = settings(reaper);
-        var database = JdbcSource.of(reaper.dataSource());
+        var database = JdbcSource.of(reaper.dataSource(around.environment()));
         var bounded = new Bounded(timeout, () -> BackendOptions.late(database.uri(), timeout));
         var layout = bounded.ask(() -> database.use(connection -> layout(connection, reaper)));
         var config = settings.table(new OutboxTable(reaper.table(), layout)).build();

@@ -242,9 +242,11 @@ final class ReaperFile {
         return String.valueOf(harvest.getOrDefault("outboxTable", "outbox"));
     }
 
-    String dataSource() {
-        return GoDataSource.jdbc(String.valueOf(harvest.getOrDefault(
-                "dataSource", "host=localhost port=5432 user=postgres password= dbname=postgres sslmode=disable")));
+    /** Returns the database, with what Go's driver would take from the environment. */
+    String dataSource(Map<String, String> environment) {
+        var source = String.valueOf(harvest.getOrDefault(
+                "dataSource", "host=localhost port=5432 user=postgres password= dbname=postgres sslmode=disable"));
+        return GoDataSource.jdbc(source, environment);
     }
 
     /** Returns where elections are held, if not on the brokers. */

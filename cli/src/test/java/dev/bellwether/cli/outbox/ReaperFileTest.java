@@ -45,7 +45,7 @@ class ReaperFileTest {
                 logging:
                   level: Info
                 """);
-        assertThat(file.dataSource()).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
+        assertThat(file.dataSource(Map.of())).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
         assertThat(file.leaderTopic()).contains("my-app.neli");
         assertThat(file.level()).isEqualTo("info");
         assertThat(file.config().build().name()).isEqualTo("my-app");
@@ -212,23 +212,23 @@ class ReaperFileTest {
     @Test
     void emptyFileMeansTheDefaults() throws IOException {
         var file = file("");
-        assertThat(file.dataSource())
+        assertThat(file.dataSource(Map.of()))
                 .isEqualTo("jdbc:postgresql://localhost:5432/postgres?user=postgres&sslmode=disable");
         assertThat(file.kafka()).isEqualTo(Map.of("bootstrap.servers", "localhost:9092"));
     }
 
     @Test
     void urlsOfGoAreUnderstood() {
-        assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?sslmode=require"))
+        assertThat(jdbc("postgres://me:pw@db:5432/shop?sslmode=require"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=require&user=me&password=pw");
     }
 
     /** As in Go, where a query may hold an at sign. */
     @Test
     void anAtSignInAQueryMovesNoHost() {
-        assertThat(GoDataSource.jdbc("postgres://db/shop?user=me&password=p@w"))
+        assertThat(jdbc("postgres://db/shop?user=me&password=p@w"))
                 .isEqualTo("jdbc:postgresql://db/shop?user=me&password=p@w&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres://me:pw@db:5432/shop?application_name=billing@site-2"))
+        assertThat(jdbc("postgres://me:pw@db:5432/shop?application_name=billing@site-2"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?ApplicationName=billing@site-2&user=me&password=pw"
                         + "&sslmode=require");
     }
@@ -236,28 +236,28 @@ class ReaperFileTest {
     /** The database may be left out; and a slash of the query is none of a database. */
     @Test
     void theQueryBeginsWhereItDoesInGo() {
-        assertThat(GoDataSource.jdbc("postgres://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt"))
+        assertThat(jdbc("postgres://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt"))
                 .isEqualTo("jdbc:postgresql://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt");
-        assertThat(GoDataSource.jdbc("postgres://me:p/w?@db/shop?sslmode=disable"))
+        assertThat(jdbc("postgres://me:p/w?@db/shop?sslmode=disable"))
                 .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable&user=me&password=p/w?");
     }
 
     @Test
     void anAddressOfIpv6IsInBrackets() {
-        assertThat(GoDataSource.jdbc("host=[::1] dbname=shop"))
+        assertThat(jdbc("host=[::1] dbname=shop"))
                 .isEqualTo("jdbc:postgresql://[::1]:5432/shop?sslmode=require");
-        assertThat(GoDataSource.jdbc("host=::1 port=5433 user=me dbname=shop"))
+        assertThat(jdbc("host=::1 port=5433 user=me dbname=shop"))
                 .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me&sslmode=require");
     }
 
     /** PostgreSQL's driver for Java drops what it does not know: the relay would serve the table of another schema. */
     @Test
     void whatGoSetsInEachSessionIsSetHereToo() {
-        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop search_path='ops, public' connect_timeout=5"
+        assertThat(jdbc("host=db user=app dbname=shop search_path='ops, public' connect_timeout=5"
                         + " application_name='my app' lock_timeout=1s role=app binary_parameters=yes"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&currentSchema=ops%2C+public&connectTimeout=5"
                         + "&ApplicationName=my+app&options=-c+lock_timeout%3D1s+-c+role%3Dapp&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres://me:p%40w@db/shop?search_path=ops&options=-c%20geqo%3Doff"
+        assertThat(jdbc("postgres://me:p%40w@db/shop?search_path=ops&options=-c%20geqo%3Doff"
                         + "&connect_timeout=5&role=the%20ops&sslmode=disable"))
                 .isEqualTo("jdbc:postgresql://db/shop?currentSchema=ops"
                         + "&options=-c%20geqo%3Doff+-c+role%3Dthe%5C+ops&connectTimeout=5&sslmode=disable"
@@ -267,12 +267,36 @@ class ReaperFileTest {
     /** Else what was encrypted with Go would go in the clear as soon as the server says that it cannot encrypt. */
     @Test
     void connectionsAreEncryptedUnlessTheFileSaysOtherwiseAsInGo() {
-        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop"))
+        assertThat(jdbc("host=db user=app dbname=shop"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres://db/shop")).isEqualTo("jdbc:postgresql://db/shop?sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres://db/shop?sslmode=disable"))
+        assertThat(jdbc("postgres://db/shop")).isEqualTo("jdbc:postgresql://db/shop?sslmode=require");
+        assertThat(jdbc("postgres://db/shop?sslmode=disable"))
                 .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable");
-        assertThat(GoDataSource.jdbc("jdbc:postgresql://db/shop")).isEqualTo("jdbc:postgresql://db/shop");
+        assertThat(jdbc("jdbc:postgresql://db/shop")).isEqualTo("jdbc:postgresql://db/shop");
+    }
+
+    /** Else a connection that a variable has encrypt, and ask for a certificate, would do neither. */
+    @Test
+    void whatADataSourceLeavesOutIsTakenFromTheVariablesThatGoReads() throws IOException {
+        var mode = Map.of("PGSSLMODE", "verify-full");
+        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop", mode))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=verify-full");
+        assertThat(GoDataSource.jdbc("postgres://db/shop", mode))
+                .isEqualTo("jdbc:postgresql://db/shop?sslmode=verify-full");
+        assertThat(GoDataSource.jdbc("host=db dbname=shop sslmode=disable", mode))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=disable");
+        assertThat(GoDataSource.jdbc("jdbc:postgresql://db/shop", mode)).isEqualTo("jdbc:postgresql://db/shop");
+
+        assertThat(GoDataSource.jdbc("user=me", Map.of("PGHOST", "db", "PGPORT", "5433", "PGDATABASE", "shop")))
+                .isEqualTo("jdbc:postgresql://db:5433/shop?user=me&sslmode=require");
+        assertThat(GoDataSource.jdbc("postgres://me@db", Map.of("PGPORT", "5433", "PGDATABASE", "the shop")))
+                .isEqualTo("jdbc:postgresql://db:5433/the+shop?user=me&sslmode=require");
+        assertThat(GoDataSource.jdbc("postgres:///shop", Map.of("PGHOST", "::1", "PGPASSWORD", "p&w")))
+                .isEqualTo("jdbc:postgresql://[::1]:5432/shop?password=p%26w&sslmode=require");
+        assertThat(GoDataSource.jdbc("host=db dbname=shop", Map.of("PGOPTIONS", "-c search_path=ops")))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?options=-c+search_path%3Dops&sslmode=require");
+        assertThat(file("harvest:\n  dataSource: host=db dbname=shop\n").dataSource(mode))
+                .endsWith("sslmode=verify-full");
     }
 
     /** Go's driver then accepts no server that this authority does not vouch for; that for Java would accept any. */
@@ -280,11 +304,15 @@ class ReaperFileTest {
     void theCertificateOfAnAuthorityIsAskedForAsInGo() throws IOException {
         var authority = Files.writeString(folder.resolve("root.crt"), "");
         var given = "host=db user=app dbname=shop sslrootcert='" + authority + "' sslmode=";
-        assertThat(GoDataSource.jdbc(given + "require")).contains("&sslmode=verify-ca");
-        assertThat(GoDataSource.jdbc(given.replace("sslmode=", ""))).contains("&sslmode=verify-ca");
-        assertThat(GoDataSource.jdbc(given + "verify-full")).contains("&sslmode=verify-full");
-        assertThat(GoDataSource.jdbc(given.replace("root.crt", "none") + "require"))
+        assertThat(jdbc(given + "require")).contains("&sslmode=verify-ca");
+        assertThat(jdbc(given.replace("sslmode=", ""))).contains("&sslmode=verify-ca");
+        assertThat(jdbc(given + "verify-full")).contains("&sslmode=verify-full");
+        assertThat(jdbc(given.replace("root.crt", "none") + "require"))
                 .contains("&sslmode=require");
+    }
+
+    private static String jdbc(String source) {
+        return GoDataSource.jdbc(source, Map.of());
     }
 
     private ReaperFile file(String text) throws IOException {
