@@ -80,14 +80,15 @@ public final class Main {
         if (isVerbose(args)) {
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
         }
-        if (Arrays.stream(args).noneMatch(STANDING::contains)) {
+        var verb = verb(args);
+        if (!STANDING.contains(verb)) {
             System.exit(run(
                     surroundings(new FileOutputStream(FileDescriptor.out), new FileOutputStream(FileDescriptor.err)),
                     args));
         }
         var errors = new QueuedOutput(new FileOutputStream(FileDescriptor.err), "bellwether-errors");
         System.setErr(new PrintStream(errors, true, Charset.defaultCharset())); // for the log
-        var out = Arrays.stream(args).anyMatch(PRINTING::contains)
+        var out = PRINTING.contains(verb)
                 ? new QueuedOutput(new FileOutputStream(FileDescriptor.out), "bellwether-output")
                 : new FileOutputStream(FileDescriptor.out);
         var code = run(surroundings(out, errors), args);
@@ -96,6 +97,11 @@ public final class Main {
         }
         errors.finish(UNREAD);
         System.exit(code);
+    }
+
+    /** Returns the verb, before which there are none but options without a value. */
+    static String verb(String... args) {
+        return Arrays.stream(args).filter(one -> !one.startsWith("-")).findFirst().orElse("");
     }
 
     /** Returns whether it is to be; what follows the command of {@code run} is not ours. */

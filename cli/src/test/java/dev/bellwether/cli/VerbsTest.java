@@ -49,6 +49,14 @@ class VerbsTest {
         elections.close();
     }
 
+    /** Of the verbs that stand nothing waits for a slow reader, and lines may be missing; of the others none may. */
+    @Test
+    void anElectionThatIsCalledLikeAVerbIsNone() {
+        assertThat(Main.verb("watch", "reap", "--json")).isEqualTo("watch");
+        assertThat(Main.verb("--verbose", "serve", "run")).isEqualTo("serve");
+        assertThat(Main.verb("--help")).isEmpty();
+    }
+
     @Test
     void lsShowsWhoLeadsWhat() throws Exception {
         lead("billing", "ann");
