@@ -264,6 +264,7 @@ public final class Candidacies {
      * context began to close; and nothing is started any more.
      */
     void closing() {
+        leaderships.values().forEach(Leadership::leaving);
         resignStandbys(); // to hand over takes time, in which they could begin to lead
         handOver();
         leave();

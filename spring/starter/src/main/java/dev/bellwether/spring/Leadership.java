@@ -42,7 +42,7 @@ final class Leadership implements LeadershipListener {
     private final CompletableFuture<Candidacy> stood = new CompletableFuture<>();
     private volatile @Nullable Instant since;
     private volatile boolean ended;
-    private volatile boolean closing;
+    private volatile boolean leaving;
 
     Leadership(ApplicationEventPublisher publisher, LedBeans beans) {
         this.publisher = publisher;
@@ -75,10 +75,15 @@ final class Leadership implements LeadershipListener {
         asOurs(() -> beans.stop(this::await, false));
     }
 
+    /** The context begins to stop: this mandate is the last. What runs under it works on. */
+    void leaving() {
+        leaving = true;
+    }
+
     /** The context stops, on this thread: nothing is to be started any more. */
     void closing() {
         ours.add(Thread.currentThread());
-        closing = true;
+        leaving = true;
         beans.closing();
     }
 
@@ -182,7 +187,7 @@ final class Leadership implements LeadershipListener {
             beans.stop(this::await, true);
         } finally {
             await("a call of a @LeaderOnly method", calls::awaitNone);
-            if (closing) { // or it would stand again, and lead where nothing works any more
+            if (leaving) { // or it would stand again, and lead where nothing works any more
                 candidacy().ifPresent(Candidacy::resign);
             }
         }

@@ -637,6 +637,45 @@ class LeadingTest {
         }
     }
 
+    /** Else that seat could be handed back to it, and it would keep it until all has stopped. */
+    @Test
+    void aLeaderThatHasHandedOverLeavesWhileTheSeatOfAnotherElectionIsHandedOver() {
+        var uri = "memory:" + UUID.randomUUID();
+        var left = new CompletableFuture<Boolean>();
+        var lease = CandidacyConfig.ofLease(Duration.ofSeconds(60));
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=" + uri,
+                        "bellwether.elections.billing.lease=60s",
+                        "bellwether.elections.nightly.lease=60s",
+                        "bellwether.hand-over-on-shutdown=40s")
+                .run(context -> {
+                    var leaving = context.getBean(Candidacies.class);
+                    var billing = leaving.of("billing");
+                    assertThat(billing.await(Contexts.PATIENCE)).isPresent();
+                    assertThat(leaving.of("nightly").await(Contexts.PATIENCE)).isPresent();
+                    var slow = CandidacyConfig.builder()
+                            .lease(lease.lease())
+                            .listener(event -> {
+                                if (event instanceof LeadershipEvent.Preparing) {
+                                    left.completeAsync(() -> hasLeft(billing)).join();
+                                }
+                            });
+                    try (var elsewhere = Elections.connect(uri);
+                            var quick = elsewhere.stand("billing", lease);
+                            var next = elsewhere.stand("nightly", slow.build())) {
+                        while (quick.status().following().isEmpty()
+                                || next.status().following().isEmpty()) {
+                            Thread.onSpinWait();
+                        }
+                        context.close();
+                        assertThat(left).isCompletedWithValue(true);
+                        assertThat(quick.isLeader()).isTrue();
+                        assertThat(next.await(Contexts.PATIENCE)).isPresent();
+                    }
+                });
+    }
+
     private static boolean hasLeft(Candidacy candidacy) {
         Eventually.eventually(
                 "it has left", Duration.ofSeconds(20), () -> candidacy.status().phase() == Phase.CLOSED);
