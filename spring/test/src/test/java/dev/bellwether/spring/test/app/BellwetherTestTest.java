@@ -42,6 +42,14 @@ class BellwetherTestTest {
         assertThat(context.getBeansOfType(Unconcerned.class)).isEmpty();
     }
 
+    @Test
+    void soIsWhatLeadsByWhatItExtendsOrImplementsOrByAnAnnotationOfTheApplications(
+            @Autowired ApplicationContext context) {
+        assertThat(context.getBeansOfType(Indirect.Job.class)).hasSize(1);
+        assertThat(context.getBeansOfType(Indirect.Chore.class)).hasSize(1);
+        assertThat(context.getBeansOfType(Indirect.Marked.class)).hasSize(1);
+    }
+
     @Nested
     class WhileLeading {
         @Autowired
