@@ -46,7 +46,8 @@ public class BellwetherProperties {
     /**
      * For how long the application, when it stops while it leads, waits for a standby to get ready, so that the seat is
      * handed over to that one: the work goes on until then. By default it does not wait, and whichever standby claims
-     * first is next.
+     * first is next. So it is, too, over the groups of Kafka and in a move (moving-to), where no seat can be handed
+     * over.
      */
     private @Nullable Duration handOverOnShutdown;
 

@@ -296,7 +296,7 @@ public final class Candidacies {
         try {
             log.info("{}: {}", candidacy, candidacy.handOver(within));
         } catch (ElectionException e) { // then it is left to the standbys, when we give it up
-            log.info("{} is not handed over: {}", candidacy, e.getMessage());
+            log.warn("{} is not handed over: {}", candidacy, e.getMessage());
         }
     }
 

@@ -47,6 +47,8 @@ import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.LifecycleProcessor;
 import org.springframework.context.PayloadApplicationEvent;
@@ -680,6 +682,24 @@ class LeadingTest {
         Eventually.eventually(
                 "it has left", Duration.ofSeconds(20), () -> candidacy.status().phase() == Phase.CLOSED);
         return true;
+    }
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void aSeatThatCannotBeHandedOverIsWarnedOf(CapturedOutput log) {
+        Contexts.plain()
+                .withPropertyValues(
+                        "bellwether.uri=memory:" + UUID.randomUUID(),
+                        "bellwether.moving-to=memory:" + UUID.randomUUID(),
+                        "bellwether.elections.billing.lease=60s",
+                        "bellwether.hand-over-on-shutdown=20s")
+                .run(context -> {
+                    var candidacy = context.getBean(Candidacies.class).of("billing");
+                    assertThat(candidacy.await(Contexts.PATIENCE)).isPresent();
+                    context.close();
+                });
+        assertThat(log.getErr().lines())
+                .anyMatch(line -> line.contains(" WARN ") && line.contains("is not handed over: "));
     }
 
     @Test
