@@ -157,7 +157,7 @@ final class Leadership implements LeadershipListener {
             publisher.publishEvent(new AcquiredEvent(event.mandate()));
         } finally { // a listener that throws changes nothing else
             calls.admit(event.mandate()); // first: what a bean begins with may call methods that only a leader may
-            beans.start(event.mandate(), this::asOurs);
+            beans.start(event.mandate(), this::asOurs, () -> candidacy().ifPresent(Candidacy::standDown));
         }
     }
 

@@ -184,12 +184,18 @@ final class LedBeans {
      * Starts all, one after the other; then fails as the first that did not start. Those are started again.
      *
      * @param asOurs what runs the work of the thread that starts them again
+     * @param giveUp what lets another process try, if there is no such thread
      */
-    void start(Mandate mandate, Consumer<Runnable> asOurs) {
+    void start(Mandate mandate, Consumer<Runnable> asOurs, Runnable giveUp) {
         var failures = new Failures();
         ascending.forEach(each -> start(each, mandate).ifPresent(failures::add));
         if (!unstarted.isEmpty()) {
-            again = new StartedAgain(mandate, asOurs);
+            try {
+                again = new StartedAgain(mandate, asOurs);
+            } catch (OutOfMemoryError e) { // maybe what kept them from starting
+                log.error("{} cannot be started again, for lack of a thread: standing down", unstarted.keySet(), e);
+                giveUp.run();
+            }
         }
         failures.throwFirst();
     }
