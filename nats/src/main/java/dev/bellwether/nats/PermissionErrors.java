@@ -47,9 +47,10 @@ final class PermissionErrors {
         if (subject.startsWith(FLOW)) {
             stalled.forEach(Runnable::run);
         } else if (found.group(1).equalsIgnoreCase("publish")) {
-            if (denied.size() < MANY) {
-                denied.put(subject, System.nanoTime());
+            if (denied.size() >= MANY) {
+                denied.clear(); // what is still refused is heard again at the next try
             }
+            denied.put(subject, System.nanoTime());
             waiting.stream()
                     .filter(asked -> asked.subject.equals(subject))
                     .forEach(asked -> asked.fail(toPublish(subject)));

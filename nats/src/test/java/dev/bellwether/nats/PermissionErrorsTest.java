@@ -17,6 +17,7 @@ import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Options;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -252,6 +253,25 @@ class PermissionErrorsTest {
                         () -> other.election(election).candidates().size() == 1);
             }
         }
+    }
+
+    @Test
+    void howeverManySubjectsAreRefusedTheNextOneIsHeard() {
+        var rights = new PermissionErrors();
+        for (var i = 0; i <= 1_000; i++) {
+            refuse(rights, "$KV.elections." + i);
+        }
+        var sent = System.nanoTime();
+        refuse(rights, "$JS.API.CONSUMER.CREATE.KV_elections");
+
+        assertThat(rights.missing("$JS.API.CONSUMER."))
+                .contains("may not publish to $JS.API.CONSUMER.CREATE.KV_elections: grant that right");
+        assertThat(rights.watched("$JS.API.CONSUMER.CREATE.KV_elections", sent, new CompletableFuture<>()))
+                .isCompletedExceptionally();
+    }
+
+    private static void refuse(PermissionErrors rights, String subject) {
+        assertThat(rights.heard("Permissions Violation for Publish to \"" + subject + '"')).isTrue();
     }
 
     private static String failure(EventLog log) {
