@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
@@ -11,10 +12,8 @@ import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Connection;
 import java.io.BufferedReader;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -24,7 +23,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -34,25 +32,15 @@ class CrowdedServerTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String SAID = "maximum connections exceeded";
 
-    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
-    private final PrintStream before = System.err;
-
-    @BeforeEach
-    void readTheLog() {
-        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
-    }
+    private final LogSaid log = new LogSaid();
 
     @AfterEach
     void showTheLog() {
-        System.setErr(before);
-        System.err.println(written.toString(StandardCharsets.UTF_8));
+        log.close();
     }
 
-    private long warnings() {
-        return written.toString(StandardCharsets.UTF_8)
-                .lines()
-                .filter(line -> line.contains("] WARN ") && line.contains(SAID))
-                .count();
+    private int warnings() {
+        return log.warnings(SAID).size();
     }
 
     /** It was a warning for each. */

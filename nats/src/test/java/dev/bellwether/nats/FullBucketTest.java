@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -12,17 +13,13 @@ import dev.bellwether.testkit.Eventually;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.api.DiscardPolicy;
 import io.nats.client.api.StreamConfiguration;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,18 +30,11 @@ class FullBucketTest {
     private static final int LIMIT = 300;
     private static final int MAXIMUM_MESSAGES_EXCEEDED = 10077;
 
-    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
-    private final PrintStream before = System.err;
-
-    @BeforeEach
-    void readTheLog() {
-        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
-    }
+    private final LogSaid log = new LogSaid();
 
     @AfterEach
     void showTheLog() {
-        System.setErr(before);
-        System.err.println(written.toString(StandardCharsets.UTF_8));
+        log.close();
     }
 
     /** With replicas the server counts a renewal as one message more, before it knows that it replaces another. */
@@ -59,7 +49,7 @@ class FullBucketTest {
                 var leaders = leaders(all, elections, lease);
                 limit(admin, 1); // of which it has more: on this version nothing is dropped for that
                 nobodyLeads(leaders, lease.lease());
-                assertThat(warningsOf("maximum messages exceeded")).hasSize(1);
+                assertThat(log.warnings("maximum messages exceeded")).hasSize(1);
                 assertThat(findings(cluster.uri("bucket=full")))
                         .anyMatch(
                                 says -> says.contains("of max_msgs 1; when it is full, no leader can renew its lease"));
@@ -90,7 +80,7 @@ class FullBucketTest {
                         lease.lease().multipliedBy(2),
                         () -> leaders.stream().allMatch(Candidacy::isLeader));
                 assertThat(others).noneMatch(Candidacy::isLeader);
-                assertThat(warningsOf("maximum messages exceeded")).hasSize(1);
+                assertThat(log.warnings("maximum messages exceeded")).hasSize(1);
             }
         }
     }
@@ -105,7 +95,7 @@ class FullBucketTest {
                 var leaders = leaders(all, 50, lease);
                 admin.ask(connection -> connection.jetStreamManagement().deleteStream("KV_full"));
                 nobodyLeads(leaders, lease.lease());
-                assertThat(warningsOf("full")).hasSize(1);
+                assertThat(log.warnings("full")).hasSize(1);
             }
         }
     }
@@ -164,12 +154,5 @@ class FullBucketTest {
                     .map(Finding::says)
                     .toList();
         }
-    }
-
-    private List<String> warningsOf(String reason) {
-        return written.toString(StandardCharsets.UTF_8)
-                .lines()
-                .filter(line -> line.contains(" WARN ") && line.contains(reason))
-                .toList();
     }
 }
