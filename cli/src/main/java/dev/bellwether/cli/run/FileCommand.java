@@ -58,7 +58,7 @@ public final class FileCommand implements Callable<Integer> {
     @Parameters(index = "1", arity = "0..1", paramLabel = "ELECTION", description = "Its name.")
     private Optional<String> election = Optional.empty();
 
-    @Option(names = "--check", description = "Only look at the file.")
+    @Option(names = "--check", description = "Only look at the file, and whether it is of ELECTION if that is named.")
     private boolean check;
 
     @Option(
@@ -87,6 +87,9 @@ public final class FileCommand implements Callable<Integer> {
         var fresh = new FreshFile(file);
         if (check) {
             var why = fresh.check();
+            if (why.isEmpty() && election.isPresent() && !fresh.isOf(election.get())) {
+                why = file + " was not written for \"" + election.get() + '"';
+            }
             if (!why.isEmpty()) {
                 around.complain(why);
             }

@@ -133,7 +133,8 @@ final class FreshFile {
                 + "\", so it stays as it is: name another file, or remove this one yourself");
     }
 
-    private boolean isOf(String election) throws IOException {
+    /** Returns whether it was written for this election. */
+    boolean isOf(String election) throws IOException {
         var said = new Properties();
         try {
             said.load(new StringReader(text()));

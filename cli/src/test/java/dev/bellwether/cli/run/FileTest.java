@@ -192,6 +192,23 @@ class FileTest {
     }
 
     @Test
+    void theFileOfAnotherElectionThanIsAskedForIsNotFresh() throws Exception {
+        var file = folder.resolve("leader");
+        try (var elections = Elections.connect(uri);
+                var leader = elections.stand("nightly", CandidacyConfig.ofLease(Duration.ofMinutes(5)))) {
+            new FreshFile(file).write(leader.await(PATIENCE).orElseThrow(), Duration.ofMinutes(5));
+            assertThat(Spoken.of(Map.of(), "file", "--check", file.toString(), "nightly")
+                            .code())
+                    .isZero();
+
+            var said = Spoken.of(Map.of(), "file", "--check", file.toString(), "weekly");
+
+            assertThat(said.code()).isEqualTo(3);
+            assertThat(said.err()).contains("was not written for \"weekly\"");
+        }
+    }
+
+    @Test
     void theFileMayBeReadByAllWhoMayReadAnOrdinaryFile() throws Exception {
         var ordinary = Files.getPosixFilePermissions(Files.writeString(folder.resolve("ordinary"), ""));
         ordinary.remove(PosixFilePermission.GROUP_WRITE);
