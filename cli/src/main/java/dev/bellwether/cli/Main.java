@@ -101,7 +101,10 @@ public final class Main {
 
     /** Returns the verb, before which there are none but options without a value. */
     static String verb(String... args) {
-        return Arrays.stream(args).filter(one -> !one.startsWith("-")).findFirst().orElse("");
+        return Arrays.stream(args)
+                .filter(one -> !one.startsWith("-"))
+                .findFirst()
+                .orElse("");
     }
 
     /** Returns whether it is to be; what follows the command of {@code run} is not ours. */

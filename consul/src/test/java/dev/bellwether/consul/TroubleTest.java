@@ -342,8 +342,8 @@ class TroubleTest {
             assertThat(ConsulDoctor.findings(settings, new ConsulClient(settings, HttpClients.of(uri))))
                     .hasSize(2)
                     .allMatch(finding -> finding.level() == Finding.Level.WARNING)
-                    .anyMatch(finding -> finding.about().equals(about)
-                            && finding.says().contains("how many servers there are"));
+                    .anyMatch(finding ->
+                            finding.about().equals(about) && finding.says().contains("how many servers there are"));
         }
     }
 

@@ -218,7 +218,8 @@ public final class LoopElections implements Elections {
                 candidacies,
                 key,
                 () -> new LoopCandidacy(
-                        new Standing(election, key.candidate(), UUID.randomUUID().toString(), settings),
+                        new Standing(
+                                election, key.candidate(), UUID.randomUUID().toString(), settings),
                         decides,
                         seatElection(election),
                         loop,

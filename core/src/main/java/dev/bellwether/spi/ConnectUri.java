@@ -119,9 +119,7 @@ public final class ConnectUri {
         path = hasHosts ? expand(raw.substring(hostsEnd)) : "";
         userInfo = at < 2 ? Optional.empty() : Optional.of(userInfo(raw.substring(2, at), plain.substring(2, at)));
         parameters = query < 0 ? Map.of() : parametersOf(text.substring(query + 1));
-        forDriver = query < 0
-                ? expanded
-                : expand(text.substring(0, query)) + withoutFilled(text.substring(query + 1));
+        forDriver = query < 0 ? expanded : expand(text.substring(0, query)) + withoutFilled(text.substring(query + 1));
     }
 
     private String withoutFilled(String query) {
@@ -342,8 +340,8 @@ public final class ConnectUri {
         while (matcher.find()) {
             var isVariable = matcher.group(1).equals("env");
             var name = matcher.group(2);
-            var value = read.computeIfAbsent(
-                    matcher.group(), first -> isVariable ? fromEnvironment(name) : fromFile(name));
+            var value =
+                    read.computeIfAbsent(matcher.group(), first -> isVariable ? fromEnvironment(name) : fromFile(name));
             remember(value, secrets);
             matcher.appendReplacement(result, Matcher.quoteReplacement(value));
         }

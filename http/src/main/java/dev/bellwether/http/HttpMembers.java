@@ -533,9 +533,7 @@ public final class HttpMembers {
     public static Finding unknown(String about, String what, ElectionException why) {
         return why instanceof AccessRefusedException
                 ? Finding.warning(
-                        "rights",
-                        "we may not ask " + what,
-                        "ask for it with more rights; elections do not need it")
+                        "rights", "we may not ask " + what, "ask for it with more rights; elections do not need it")
                 : Finding.warning(about, "it is not known " + what + ": " + why.getMessage(), "run the doctor again");
     }
 

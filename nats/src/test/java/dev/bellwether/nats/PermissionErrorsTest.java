@@ -271,7 +271,8 @@ class PermissionErrorsTest {
     }
 
     private static void refuse(PermissionErrors rights, String subject) {
-        assertThat(rights.heard("Permissions Violation for Publish to \"" + subject + '"')).isTrue();
+        assertThat(rights.heard("Permissions Violation for Publish to \"" + subject + '"'))
+                .isTrue();
     }
 
     private static String failure(EventLog log) {

@@ -530,8 +530,7 @@ public final class OutboxAdmin {
 
     private boolean changed(Connection connection, Store store, String name, Change before, Change change)
             throws SQLException {
-        try (var lock =
-                connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
+        try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
             return store.transaction(connection, silence, () -> {
                 before.in(connection);
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays

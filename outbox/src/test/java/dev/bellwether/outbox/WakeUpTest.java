@@ -359,9 +359,7 @@ class WakeUpTest {
     void listenerThatHangsInTheDriverListensAgain() throws Exception {
         try (var hanging = new Listening(WakeUpTest::hanging)) {
             Eventually.eventually(
-                    "it listens again",
-                    Duration.ofSeconds(40),
-                    () -> hanging.listens() && hanging.opened.get() == 2);
+                    "it listens again", Duration.ofSeconds(40), () -> hanging.listens() && hanging.opened.get() == 2);
         }
     }
 

@@ -222,13 +222,15 @@ class RightsTest {
         var client = RedisClient.create();
         var tries = new AtomicInteger();
         try (var watch = new RedisWatch(settings, client, Duration.ofMinutes(1), Duration.ofMillis(50))) {
-            watch.add("bellwether:missed", heard -> {}, () -> CompletableFuture.completedFuture(
-                            tries.incrementAndGet())
-                    .thenAccept(number -> {
-                        if (number == 1) {
-                            throw new AccessRefusedException("planted");
-                        }
-                    }));
+            watch.add(
+                    "bellwether:missed",
+                    heard -> {},
+                    () -> CompletableFuture.completedFuture(tries.incrementAndGet())
+                            .thenAccept(number -> {
+                                if (number == 1) {
+                                    throw new AccessRefusedException("planted");
+                                }
+                            }));
             Eventually.eventually("it is read again", PATIENCE, () -> tries.get() > 1);
         } finally {
             client.shutdown();

@@ -45,7 +45,8 @@ class ReaperFileTest {
                 logging:
                   level: Info
                 """);
-        assertThat(file.dataSource(Map.of())).isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
+        assertThat(file.dataSource(Map.of()))
+                .isEqualTo("jdbc:postgresql://db:5433/shop?user=app&password=p+w&sslmode=disable");
         assertThat(file.leaderTopic()).contains("my-app.neli");
         assertThat(file.level()).isEqualTo("info");
         assertThat(file.config().build().name()).isEqualTo("my-app");
@@ -244,8 +245,7 @@ class ReaperFileTest {
 
     @Test
     void anAddressOfIpv6IsInBrackets() {
-        assertThat(jdbc("host=[::1] dbname=shop"))
-                .isEqualTo("jdbc:postgresql://[::1]:5432/shop?sslmode=require");
+        assertThat(jdbc("host=[::1] dbname=shop")).isEqualTo("jdbc:postgresql://[::1]:5432/shop?sslmode=require");
         assertThat(jdbc("host=::1 port=5433 user=me dbname=shop"))
                 .isEqualTo("jdbc:postgresql://[::1]:5433/shop?user=me&sslmode=require");
     }
@@ -270,8 +270,7 @@ class ReaperFileTest {
         assertThat(jdbc("host=db user=app dbname=shop"))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=require");
         assertThat(jdbc("postgres://db/shop")).isEqualTo("jdbc:postgresql://db/shop?sslmode=require");
-        assertThat(jdbc("postgres://db/shop?sslmode=disable"))
-                .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable");
+        assertThat(jdbc("postgres://db/shop?sslmode=disable")).isEqualTo("jdbc:postgresql://db/shop?sslmode=disable");
         assertThat(jdbc("jdbc:postgresql://db/shop")).isEqualTo("jdbc:postgresql://db/shop");
     }
 
@@ -307,8 +306,7 @@ class ReaperFileTest {
         assertThat(jdbc(given + "require")).contains("&sslmode=verify-ca");
         assertThat(jdbc(given.replace("sslmode=", ""))).contains("&sslmode=verify-ca");
         assertThat(jdbc(given + "verify-full")).contains("&sslmode=verify-full");
-        assertThat(jdbc(given.replace("root.crt", "none") + "require"))
-                .contains("&sslmode=require");
+        assertThat(jdbc(given.replace("root.crt", "none") + "require")).contains("&sslmode=require");
     }
 
     private static String jdbc(String source) {

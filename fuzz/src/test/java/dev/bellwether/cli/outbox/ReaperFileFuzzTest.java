@@ -7,6 +7,7 @@ import dev.bellwether.cli.command.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 
 /** Whatever stands in a file for the reaper: it is used, or refused with a reason. */
 class ReaperFileFuzzTest {
@@ -16,7 +17,7 @@ class ReaperFileFuzzTest {
         try {
             var file = ReaperFile.read(path);
             assertThat(file.table()).isNotNull();
-            assertThat(file.dataSource()).isNotNull();
+            assertThat(file.dataSource(Map.of("PGHOST", "db", "PGDATABASE", "shop"))).isNotNull();
             assertThat(file.config().build()).isNotNull();
         } catch (UsageException | IllegalArgumentException e) {
             assertThat(e.getMessage()).isNotBlank();

@@ -656,13 +656,11 @@ class LeadingTest {
                     var billing = leaving.of("billing");
                     assertThat(billing.await(Contexts.PATIENCE)).isPresent();
                     assertThat(leaving.of("nightly").await(Contexts.PATIENCE)).isPresent();
-                    var slow = CandidacyConfig.builder()
-                            .lease(lease.lease())
-                            .listener(event -> {
-                                if (event instanceof LeadershipEvent.Preparing) {
-                                    left.completeAsync(() -> hasLeft(billing)).join();
-                                }
-                            });
+                    var slow = CandidacyConfig.builder().lease(lease.lease()).listener(event -> {
+                        if (event instanceof LeadershipEvent.Preparing) {
+                            left.completeAsync(() -> hasLeft(billing)).join();
+                        }
+                    });
                     try (var elsewhere = Elections.connect(uri);
                             var quick = elsewhere.stand("billing", lease);
                             var next = elsewhere.stand("nightly", slow.build())) {
