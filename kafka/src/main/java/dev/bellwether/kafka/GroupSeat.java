@@ -59,7 +59,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
     private long readNanos;
 
     private long askedNanos;
-    private boolean fails; // our client does, and that was told
+    private final ToldFailures failures = new ToldFailures(); // of our clients
 
     /**
      * Confined to the loop: what was asked in this turn. Carried over as one, so that "release, claim" never lets go in
@@ -284,11 +284,12 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             await(CATCHING_UP);
         } else {
             member.poll(machine.untilNextTurn());
-            fails = false;
-            if (member.admitted()
-                    && loop.clock().nanos() - refusedNanos
-                            > standing.config().lease().toNanos()) {
-                joining.answered(); // else a heartbeat would have been refused by now
+            if (member.admitted()) {
+                failures.passed(); // not before: a poll that was woken says nothing
+                if (loop.clock().nanos() - refusedNanos
+                        > standing.config().lease().toNanos()) {
+                    joining.answered(); // else a heartbeat would have been refused by now
+                }
             }
             drain();
             machine.act();
@@ -364,15 +365,10 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
             machine.resigned(Cause.FAILED);
             claimant.failed(fatal.get());
         } else {
-            if (fails) {
-                log.debug("the client of {} failed again", standing, error);
-            } else {
-                log.warn(
-                        "the client of {} failed; standing again with a new one, until that can go on",
-                        standing,
-                        error);
-            }
-            fails = true;
+            failures.warn(
+                    log,
+                    "the client of " + standing + " failed; standing again with a new one, until that can go on",
+                    error);
             machine.lose(Cause.EXPIRED);
         }
         member.discard();

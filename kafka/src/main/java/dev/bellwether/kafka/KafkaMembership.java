@@ -80,7 +80,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private Uuid doubted = Uuid.ZERO_UUID;
     private int doubts; // of that
     private boolean lacking;
-    private boolean fails; // our client does, and that was told
+    private final ToldFailures failures = new ToldFailures(); // of our clients
     private boolean unstamped; // and that was told
     private boolean writable;
     private boolean readable;
@@ -372,7 +372,6 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         polling = true;
         try {
             var records = polled.poll(inbox.isEmpty() ? LONGEST_POLL : Duration.ZERO);
-            fails = false;
             if (!records.isEmpty()) {
                 rosters.writesTaken(standing);
             }
@@ -551,12 +550,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             fail(told);
             return;
         }
-        if (fails) {
-            log.debug("the client of {} failed again", standing, error);
-        } else {
-            log.warn("the client of {} failed; continuing with a new one, until that can go on", standing, error);
-        }
-        fails = true;
+        failures.warn(
+                log, "the client of " + standing + " failed; continuing with a new one, until that can go on", error);
         discard(Duration.ZERO);
         await(standing.config().candidacy().retryInterval());
     }
@@ -613,6 +608,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             return;
         }
         access.answered();
+        failures.passed(); // not before: a poll that was woken says nothing
         if (partitions.isEmpty()) {
             return;
         }

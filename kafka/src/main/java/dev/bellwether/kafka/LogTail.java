@@ -87,7 +87,7 @@ final class LogTail implements AutoCloseable {
      */
     private Optional<Integer> epoch = Optional.empty();
 
-    private boolean fails; // and somebody has been told
+    private final ToldFailures failures = new ToldFailures();
 
     LogTail(TopicPartition partition, Supplier<? extends Consumer<byte[], byte[]>> connector, Follower follower) {
         this.partition = partition;
@@ -171,9 +171,8 @@ final class LogTail implements AutoCloseable {
         }
     }
 
-    /** It is told once, however often it is tried. */
     private void failed(Throwable e) {
-        if (fails) {
+        if (!failures.isNew(e)) {
             log.debug("reading {} failed again", partition, e);
         } else if (e instanceof Error) {
             log.error("reading {} failed; beginning again, until it can be read", partition, e);
@@ -182,7 +181,6 @@ final class LogTail implements AutoCloseable {
         } else {
             log.warn("reading {} failed; trying again, until it can be read", partition, e);
         }
-        fails = true;
     }
 
     // KafkaConsumer.close(CloseOptions) is younger than the oldest client we run with
@@ -232,8 +230,7 @@ final class LogTail implements AutoCloseable {
             }
             follower.reached(next);
             goOn(reading, follower.onward(next));
-            if (fails) {
-                fails = false;
+            if (failures.passed()) {
                 log.info("{} can be read again", partition);
             }
         } catch (WakeupException e) {

@@ -54,7 +54,7 @@ final class Writer {
     /** Of each topic to which something was written since brokers last took anything there. */
     private final Map<String, Untaken> untaken = new HashMap<>();
 
-    private boolean isTold; // that another producer is needed, since something was written
+    private final ToldFailures failures = new ToldFailures(); // for which another producer was needed
     private boolean closed;
 
     /** Since when brokers take nothing, and the last reason that was told. */
@@ -176,7 +176,7 @@ final class Writer {
 
     private synchronized void wrote(Producer<byte[], byte[]> writing, TopicPartition where) {
         untaken.remove(where.topic());
-        isTold = false;
+        failures.passed();
         if (writing == producer) {
             lateSinceNanos.remove(where);
             silenceNanos.remove(where);
@@ -197,11 +197,10 @@ final class Writer {
             return false;
         }
         replacedNanos = now;
-        if (error instanceof AuthorizationException || error instanceof TimeoutException || isTold) {
+        if (error instanceof AuthorizationException || error instanceof TimeoutException || !failures.isNew(error)) {
             log.debug("{} cannot be written to; making a new producer, in case it is allowed again", partition, error);
         } else {
             log.warn("{} cannot be written to; making a new producer, until it can", partition, error);
-            isTold = true;
         }
         try {
             producer = connector.get();

@@ -394,6 +394,27 @@ class LogHistoriesTest {
         assertToldOnce(new TopicAuthorizationException("pretended"), PARTITION + " may not be read now");
     }
 
+    /** The second one was a line at DEBUG. */
+    @Test
+    void aTailThatFailsForTwoReasonsTellsEachOnce() {
+        var tries = new AtomicInteger();
+        Supplier<MockConsumer<byte[], byte[]>> connector = () -> {
+            var number = tries.incrementAndGet();
+            if (number < 7) {
+                throw number % 2 == 0 ? new KafkaException("pretended") : new TopicAuthorizationException("pretended");
+            }
+            return new Broker(new AtomicBoolean());
+        };
+        try (var said = new LogSaid();
+                var tail = new LogTail(PARTITION, connector, new Watcher())) {
+            tail.start();
+            Eventually.eventually(
+                    "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
+            assertThat(said.warnings(PARTITION + " may not be read now")).hasSize(1);
+            assertThat(said.warnings("reading " + PARTITION)).hasSize(1);
+        }
+    }
+
     private static void assertToldOnce(KafkaException error, String warning) {
         var tries = new AtomicInteger();
         Supplier<MockConsumer<byte[], byte[]>> connector = () -> {

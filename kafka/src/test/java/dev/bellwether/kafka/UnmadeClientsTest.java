@@ -6,11 +6,14 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.testkit.Eventually;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.MetricsReporter;
@@ -18,12 +21,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Clients that cannot be made for a while, as while the names of the brokers are not known: that is told once. */
+/**
+ * Clients that cannot be made for a while, as while the names of the brokers are not known, or that cannot join: that
+ * is told once, and so is each other reason that comes meanwhile.
+ */
 @Timeout(120)
 class UnmadeClientsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final AtomicInteger TRIES = new AtomicInteger();
     private static volatile boolean fails;
+    private static volatile boolean failsOtherwise;
 
     private final String name = "unmade-" + UUID.randomUUID();
     private final LogSaid log = new LogSaid(); // before there is anything to say
@@ -37,7 +44,7 @@ class UnmadeClientsTest {
         public void configure(Map<String, ?> properties) {
             if (fails) {
                 TRIES.incrementAndGet();
-                throw new ConfigException("planted");
+                throw failsOtherwise ? new IllegalStateException("planted") : new ConfigException("planted");
             }
         }
 
@@ -54,9 +61,27 @@ class UnmadeClientsTest {
         public void close() {}
     }
 
+    /** Keeps the group from being joined. */
+    public static final class Assignor extends RangeAssignor {
+        /** Made by the client. */
+        public Assignor() {}
+
+        @Override
+        public String name() {
+            return "keeper";
+        }
+
+        @Override
+        public ByteBuffer subscriptionUserData(Set<String> topics) {
+            TRIES.incrementAndGet();
+            throw new IllegalStateException("planted");
+        }
+    }
+
     @AfterEach
     void recover() {
         fails = false;
+        failsOtherwise = false;
         log.close();
     }
 
@@ -70,9 +95,48 @@ class UnmadeClientsTest {
     }
 
     private void isToldOnce() {
-        Eventually.eventually("it is tried again and again", PATIENCE, () -> TRIES.get() >= 10);
-        assertThat(log.warnings("the client of", name)).hasSize(1);
+        triedAgainAndAgain();
+        assertThat(told(log, ConfigException.class)).isEqualTo(1);
+        failsOtherwise = true; // it was a line at DEBUG
+        triedAgainAndAgain();
+        assertThat(told(log, ConfigException.class)).isEqualTo(1);
+        assertThat(told(log, IllegalStateException.class)).isEqualTo(1);
         fails = false;
+    }
+
+    private static long told(LogSaid log, Class<?> reason) {
+        return log.text()
+                .lines()
+                .filter(line -> line.contains(reason.getName() + ": planted"))
+                .count();
+    }
+
+    private static void triedAgainAndAgain() {
+        TRIES.set(0);
+        Eventually.eventually("it is tried again and again", PATIENCE, () -> TRIES.get() >= 10);
+    }
+
+    /** Whatever the candidate was woken for counted as if all went well, and each beat of a leader wakes it. */
+    @Test
+    void aCandidateThatCannotJoinSaysSoOnceThoughALeaderBeats() throws InterruptedException {
+        var config = CandidacyConfig.builder()
+                .lease(Duration.ofSeconds(6))
+                .renewInterval(Duration.ofMillis(500))
+                .retryInterval(Duration.ofMillis(100));
+        try (var others = Elections.connect(SharedBroker.uri());
+                var leader = others.stand(name, config.build());
+                var elections = Elections.connect(SharedBroker.uri() + "?assignors="
+                        + Assignor.class.getName().replace("$", "%24"))) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            try (var log = new LogSaid();
+                    var candidacy = elections.stand(name, config.build())) {
+                triedAgainAndAgain();
+                triedAgainAndAgain();
+                triedAgainAndAgain();
+                assertThat(candidacy.failure()).isEmpty();
+                assertThat(log.warnings("the client of", name)).hasSize(1);
+            }
+        }
     }
 
     @Test

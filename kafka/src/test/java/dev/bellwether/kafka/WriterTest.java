@@ -149,6 +149,19 @@ class WriterTest {
         }
     }
 
+    /** It was a line at DEBUG. */
+    @Test
+    void thatAnotherOneIsOfNoUseForAnotherReasonIsToldToo() {
+        try (var log = new LogSaid()) {
+            for (var i = 0; i < 3; i++) {
+                writeRefused();
+                clock.passes(Duration.ofSeconds(2));
+                write("leaders", new OutOfOrderSequenceException("lost"));
+            }
+            assertThat(log.warnings("cannot be written to")).hasSize(2);
+        }
+    }
+
     private void writeRefused() {
         clock.passes(Duration.ofSeconds(2));
         write("leaders", new SaslAuthenticationException("no"));
