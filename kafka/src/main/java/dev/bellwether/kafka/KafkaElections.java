@@ -117,7 +117,7 @@ public final class KafkaElections {
                     e,
                     Settings.names(properties),
                     "the Kafka brokers, asked to fence the producers of earlier leaders");
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             producer.close(Duration.ZERO);
             throw e;
         }

@@ -1,11 +1,13 @@
 package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
+import dev.bellwether.Mandate;
 import dev.bellwether.Metrics;
 import dev.bellwether.NotLeaderException;
 import dev.bellwether.spi.Fields;
@@ -14,6 +16,7 @@ import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.OutageCount;
 import dev.bellwether.testkit.Stage;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +26,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -352,5 +357,31 @@ class GroupFaultsTest {
         leader.candidacy().close();
         brokers.link(number).heal();
         assertThat(refusal.get(60, TimeUnit.SECONDS)).isInstanceOf(NotLeaderException.class);
+    }
+
+    /** It stayed open, with its thread and its connections. */
+    @Test
+    void aProducerThatAnErrorKeepsFromBeingMadeIsClosed() {
+        var asked = new AtomicInteger();
+        var mandate = (Mandate) Proxy.newProxyInstance(
+                Mandate.class.getClassLoader(), new Class<?>[] {Mandate.class}, (self, method, arguments) -> {
+                    if (method.getName().equals("ensure") && asked.incrementAndGet() > 1) {
+                        throw new NoClassDefFoundError("planted");
+                    }
+                    return method.getReturnType() == String.class ? "erroneous" : null;
+                });
+        var isClosed = new AtomicBoolean();
+        var strings = new StringSerializer() {
+            @Override
+            public void close() {
+                isClosed.set(true);
+            }
+        };
+        Map<String, Object> properties =
+                Map.of("bootstrap.servers", SharedBroker.get().bootstrap());
+        assertThatThrownBy(() -> KafkaElections.fencedProducer(mandate, properties, strings, strings))
+                .isInstanceOf(NoClassDefFoundError.class);
+        assertThat(asked).hasValue(2);
+        assertThat(isClosed).isTrue();
     }
 }
