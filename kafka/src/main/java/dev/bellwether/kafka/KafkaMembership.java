@@ -87,6 +87,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private final Set<Integer> owned = new TreeSet<>();
     private final Set<Integer> moving = new HashSet<>();
     private boolean leaving;
+    private boolean revoking; // within a poll
+    private @Nullable Runnable closing; // behind that
     private long asideUntilNanos = System.nanoTime();
     private long lookedNanos = System.nanoTime() - LOOK_NANOS;
     private Uuid topicId = Uuid.ZERO_UUID;
@@ -203,10 +205,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     @Override
     public void standAside(Duration time) {
-        post(() -> {
+        post(() -> outsidePoll(() -> {
             asideUntilNanos = System.nanoTime() + time.toNanos();
             discard(CLOSE_PATIENCE);
-        });
+        }));
     }
 
     @Override
@@ -215,11 +217,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             observer.left(); // the session runs out
             return;
         }
-        post(() -> {
+        post(() -> outsidePoll(() -> {
             leaving = true;
             discard(CLOSE_PATIENCE);
             observer.left();
-        });
+        }));
     }
 
     @Override
@@ -308,9 +310,20 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
 
     /** Permanently. */
     private void fail(ElectionException error) {
-        observer.failed(error);
-        leaving = true;
-        discard(CLOSE_PATIENCE);
+        outsidePoll(() -> {
+            observer.failed(error);
+            leaving = true;
+            discard(CLOSE_PATIENCE);
+        });
+    }
+
+    /** Does what closes our client: not within a poll, in which others may wait for us, but behind it. */
+    private void outsidePoll(Runnable work) {
+        if (revoking) {
+            closing = work;
+        } else {
+            work.run();
+        }
     }
 
     /**
@@ -380,10 +393,20 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             // somebody left us word
         } finally {
             polling = false;
+            revoking = false;
+            closeIfAsked();
         }
         if (refusal != null) {
             fail(new ElectionException("member \"" + standing.member() + "\" of roster \"" + standing.roster()
                     + "\", group " + standing.config().group() + ", is refused: " + refusal));
+        }
+    }
+
+    private void closeIfAsked() {
+        var work = closing;
+        closing = null;
+        if (work != null) {
+            work.run();
         }
     }
 
@@ -636,11 +659,16 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         var numbers = numbers(partitions);
         moving.addAll(numbers);
         polling = false; // within a poll, and yet not to be woken: the commit that is asked for here would hear it
+        revoking = true;
         observer.revoking(numbers);
         var until = System.nanoTime() + standing.config().standDownBudget().toNanos();
-        while (!moving.isEmpty() && System.nanoTime() - until < 0 && !over) {
+        while (!moving.isEmpty() && closing == null && System.nanoTime() - until < 0 && !over) {
             await(Duration.ofNanos(until - System.nanoTime()));
         }
+        if (closing != null) {
+            throw new WakeupException(); // which ends the poll
+        }
+        revoking = false;
         polling = true;
         moving.clear();
         owned.removeAll(numbers);

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -55,6 +57,10 @@ class KafkaMembershipTest implements GroupObserver {
     private KafkaFuture<Config> settings = refused();
     private volatile Uuid id = ANOTHER;
     private volatile int partitions = 1;
+
+    private final Set<Integer> given = ConcurrentHashMap.newKeySet();
+    private volatile Runnable whenRevoking = () -> {};
+    private volatile boolean hasLeft;
 
     private KafkaMembership member(RosterMode mode) {
         return member(mode, SETTINGS);
@@ -205,6 +211,47 @@ class KafkaMembershipTest implements GroupObserver {
         }
     }
 
+    /** Its client was closed within its own poll: that was told as a failure, with a stack trace. */
+    @Test
+    void whoIsToLeaveWhileOthersWaitForItsPartitionsLeavesInOrder() {
+        var name = "leaving-" + UUID.randomUUID();
+        var of = Settings.of(Map.of("bootstrap.servers", SharedBroker.get().bootstrap()));
+        var admin = new AdminConnection(() -> Admin.create(of.admin(name)));
+        var writer = new Writer(
+                () -> of.writer(name), new TopicPartition("bellwether", 0), of.delivery(), error -> {});
+        var rosters = new KafkaRosters(of, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, name);
+        var config = RosterConfig.builder()
+                .roles(4)
+                .partitions(4)
+                .mode(RosterMode.OVERLAPPING)
+                .lease(Duration.ofSeconds(6))
+                .build();
+        var others = new KafkaMembershipTest();
+        try (var log = new LogSaid()) {
+            rosters.check(name, config);
+            var member = new KafkaMembership(new RosterStanding(name, "me", "me-1", config), this, rosters);
+            var other = new KafkaMembership(new RosterStanding(name, "other", "other-1", config), others, rosters);
+            whenRevoking = member::leave;
+            member.start();
+            Eventually.eventually("it has all", PATIENCE, () -> given.size() == 4);
+            other.start();
+            Eventually.eventually("the other has all", PATIENCE, () -> others.given.size() == 4);
+            assertThat(hasLeft).isTrue();
+            member.close();
+            other.close();
+            Eventually.eventually(
+                    "their threads have ended",
+                    PATIENCE,
+                    () -> Thread.getAllStackTraces().keySet().stream()
+                            .noneMatch(thread -> thread.getName().equals("bellwether-kafka-roster-" + name)));
+            assertThat(log.warnings("the client of", name)).isEmpty();
+        } finally {
+            rosters.close();
+            writer.close(Duration.ZERO);
+            admin.close(Duration.ZERO);
+        }
+    }
+
     // ---------------------------------------------------------------- observer
 
     @Override
@@ -213,10 +260,14 @@ class KafkaMembershipTest implements GroupObserver {
     }
 
     @Override
-    public void assigned(Collection<Integer> partitions) {}
+    public void assigned(Collection<Integer> partitions) {
+        given.addAll(partitions);
+    }
 
     @Override
-    public void revoking(Collection<Integer> partitions) {}
+    public void revoking(Collection<Integer> partitions) {
+        whenRevoking.run();
+    }
 
     @Override
     public void lost(Collection<Integer> partitions) {}
@@ -236,5 +287,7 @@ class KafkaMembershipTest implements GroupObserver {
     }
 
     @Override
-    public void left() {}
+    public void left() {
+        hasLeft = true;
+    }
 }
