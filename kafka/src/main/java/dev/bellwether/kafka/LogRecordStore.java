@@ -375,7 +375,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private CompletionStage<Void> upToDate() {
         if (broken != null && System.nanoTime() - brokenNanos > LOOK_AGAIN.toNanos()) {
             brokenNanos = System.nanoTime();
-            tail.beginAgain(); // somebody may have fixed it
+            tail.lookAgain(); // somebody may have fixed it
             var unused = end.ask(); // or taken it away: then it is created again
         }
         synchronized (machine) {

@@ -122,6 +122,12 @@ final class LogTail implements AutoCloseable {
 
     /** Reads everything once more: the topic is another one of the same name. */
     void beginAgain() {
+        log.warn("{} is read again: it may be another topic of that name, or have changed", partition);
+        lookAgain();
+    }
+
+    /** Reads everything once more: somebody may have put it right. That is not told, since it may be tried for days. */
+    void lookAgain() {
         again.set(true);
         wake();
     }
@@ -210,7 +216,6 @@ final class LogTail implements AutoCloseable {
     private void readOn(Consumer<byte[], byte[]> reading) {
         try {
             if (again.getAndSet(false)) {
-                log.warn("{} is read again: it may be another topic of that name, or have changed", partition);
                 try {
                     beginAgainAt(reading, beginning(reading));
                 } catch (RuntimeException e) {

@@ -394,6 +394,29 @@ class LogHistoriesTest {
         assertToldOnce(new TopicAuthorizationException("pretended"), PARTITION + " may not be read now");
     }
 
+    /** It told at each try that all is read again. */
+    @Test
+    void aTailThatCannotGetBeyondAnErrorSaysSoOnce() {
+        var reads = new AtomicInteger();
+        var watcher = new Watcher() {
+            @Override
+            public void read(List<ConsumerRecord<byte[], byte[]>> records) {
+                if (reads.incrementAndGet() < 5) {
+                    throw new NoClassDefFoundError("pretended");
+                }
+            }
+        };
+        try (var said = new LogSaid();
+                var tail = new LogTail(PARTITION, () -> new Broker(new AtomicBoolean()), watcher)) {
+            tail.start();
+            Eventually.eventually(
+                    "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
+            assertThat(said.text().lines().filter(line -> line.contains("ERROR") && line.contains("beginning again")))
+                    .hasSize(1);
+            assertThat(said.warnings(PARTITION + " is read again")).isEmpty();
+        }
+    }
+
     /** The second one was a line at DEBUG. */
     @Test
     void aTailThatFailsForTwoReasonsTellsEachOnce() {
