@@ -53,7 +53,7 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
                 "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a candidate"
                         + " stands",
                 why);
-        return new BrokerLimits(0, Long.MAX_VALUE);
+        return new BrokerLimits(0, Integer.MAX_VALUE); // no broker can be told a longer one
     }
 
     void check(CandidacyConfig config) {

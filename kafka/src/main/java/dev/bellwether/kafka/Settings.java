@@ -346,10 +346,10 @@ record Settings(
 
     /**
      * How long the coordinator waits for a member to join again: longer than the session, so that an accepted commit is
-     * worth a whole one, and longer than a stand-down may take.
+     * worth a whole one, and longer than a stand-down may take; or as long as Kafka lets it.
      */
     static long rebalanceMillis(Duration lease, Duration budget) {
-        return Math.max(10_000, 3 * lease.toMillis() + 2 * budget.toMillis());
+        return Math.min(Integer.MAX_VALUE, Math.max(10_000, 3 * lease.toMillis() + 2 * budget.toMillis()));
     }
 
     private static String before(List<String> assignors, Class<?> ours) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.Candidate;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
@@ -135,6 +136,40 @@ class KafkaSettingsTest {
         var settings = with("request.timeout.ms", String.valueOf(Integer.MAX_VALUE));
         settings.writer("made").close(Duration.ZERO);
         assertThat(settings.delivery()).isPositive();
+    }
+
+    /** Brokers may be set up for it; the client refused a number below zero. */
+    @Test
+    void aLeaseMayBeAsLongAsKafkaLetsASession() {
+        var longest = Duration.ofMillis(Integer.MAX_VALUE);
+        var member = new SeatAssignor.Participant() {
+            @Override
+            public Membership membership() {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void assigned(boolean owns, int generation, long highestToken, List<Candidate> candidates) {}
+        };
+        assertThat(with("topic", "t").member("id", "group", longest, longest.dividedBy(5), member))
+                .containsEntry("session.timeout.ms", Integer.MAX_VALUE)
+                .containsEntry("max.poll.interval.ms", Integer.MAX_VALUE);
+    }
+
+    /** The number of milliseconds was cut off: the session was a short one, or none that a client takes. */
+    @Test
+    void aLeaseThatNoBrokerCanBeToldOfIsRefusedAlsoIfTheirLimitsAreNotKnown() {
+        var settings = Settings.of(Map.of("bootstrap.servers", "localhost:1"));
+        var admin = new AdminConnection(() -> Admin.create(settings.admin("limits")));
+        try {
+            var limits = BrokerLimits.read(admin, Duration.ofMillis(1));
+            assertThatThrownBy(() -> limits.check(CandidacyConfig.ofLease(Duration.ofDays(60))))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("lease is 60 d")
+                    .hasMessageContaining("no session longer than");
+        } finally {
+            admin.close(Duration.ZERO);
+        }
     }
 
     /** In a file of properties a blank at the end of a line is part of the value, and Kafka's clients bear it. */
