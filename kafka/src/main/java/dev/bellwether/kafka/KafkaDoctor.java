@@ -105,8 +105,16 @@ final class KafkaDoctor {
             }
         } catch (ExecutionException e) {
             var meaning = cause(e);
-            if (meaning instanceof UnknownTopicOrPartitionException && use == Use.GROUPS) {
-                return; // until the first candidate stands
+            if (meaning instanceof UnknownTopicOrPartitionException) {
+                if (use != Use.GROUPS) { // which is there when the first candidate has stood
+                    findings.add(error(
+                            use == Use.LOG ? LOG : JOURNAL,
+                            "the brokers say that there is no topic " + name
+                                    + ": it was deleted, or created a moment ago. While it is gone, nobody can be"
+                                    + " elected",
+                            "look again: connecting creates it, or prints the command that does"));
+                }
+                return;
             }
             if (meaning instanceof AuthorizationException) {
                 findings.add(warning(

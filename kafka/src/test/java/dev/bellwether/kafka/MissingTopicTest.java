@@ -2,8 +2,11 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.CandidacyConfig;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Fields;
+import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.EventLog;
@@ -70,6 +73,28 @@ class MissingTopicTest {
             var next = stage.stand(elections, new EventLog(), settings -> settings.lease(LEASE));
             assertThat(next.awaitLeads().token()).isGreaterThan(before.token());
             assertThat(settingsOf(topic, admin)).isEqualTo(kept);
+        }
+    }
+
+    /** It said that the brokers do not answer, and nothing else. */
+    @ParameterizedTest
+    @ValueSource(strings = {"?topic=missing-checkup", "?by=log&topic=missing-checkup-log"})
+    void theDoctorNamesOneThatIsGone(String query) throws Exception {
+        var topic = query.replaceAll(".*topic=", "");
+        try (var admin = Admin.create(Map.of("bootstrap.servers", BROKERS.bootstrap()))) {
+            admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get();
+            var backend = ConnectUri.parse("kafka://" + BROKERS.bootstrap() + query + "&topic.create=false")
+                    .connect();
+            try {
+                admin.deleteTopics(List.of(topic)).all().get();
+                Eventually.eventually("the topic is gone", PATIENCE, () -> isGone(topic, admin));
+                assertThat(backend.findings(CandidacyConfig.ofLease(LEASE)))
+                        .filteredOn(finding -> finding.level() == Finding.Level.ERROR)
+                        .singleElement()
+                        .satisfies(finding -> assertThat(finding.says()).contains("there is no topic " + topic));
+            } finally {
+                backend.close();
+            }
         }
     }
 
