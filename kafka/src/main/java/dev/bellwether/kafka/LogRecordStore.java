@@ -488,6 +488,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         var again = new UnavailableException(describe() + " is read once more");
         List.copyOf(pending.values()).forEach(one -> one.answer.completeExceptionally(again));
         session = "again " + tail.rereads();
+        announced = "";
         search = Search.BEGUN;
         searchedTo = Long.MAX_VALUE;
         waiters.beginAt(-1);
@@ -735,7 +736,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 && (machine.isBased() ? !keeper.isLost(machine) : machine.next() < end);
     }
 
-    /** Once, however often it is tried to write that. */
+    /** Once in each log, however often it is tried to write that. */
     private void announce(LogEntry entry) {
         if (!(entry instanceof LogEntry.Reset || entry instanceof LogEntry.Settled)
                 || announced.equals(entry.getClass().getSimpleName())) {

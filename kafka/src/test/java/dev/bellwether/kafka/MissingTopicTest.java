@@ -142,6 +142,31 @@ class MissingTopicTest {
         }
     }
 
+    /** Until leases from before the first time were over, a second one was not told, so nobody knew for how long. */
+    @Test
+    void eachTimeThatALogIsNewIsTold() throws Exception {
+        var topic = "missing-again";
+        try (var said = new LogSaid();
+                var admin = Admin.create(Map.of("bootstrap.servers", BROKERS.bootstrap()))) {
+            var store = log(topic);
+            try {
+                Eventually.eventually("it is told", PATIENCE, () -> news(said, topic) == 1);
+                admin.deleteTopics(List.of(topic)).all().get();
+                Eventually.eventually("it is usable", PATIENCE, () -> ask(store).isEmpty());
+                assertThat(news(said, topic)).isEqualTo(2);
+            } finally {
+                store.close();
+            }
+        }
+    }
+
+    private static long news(LogSaid said, String topic) {
+        return said.text()
+                .lines()
+                .filter(line -> line.contains("topic " + topic) && line.contains("Nobody is elected for 5 s"))
+                .count();
+    }
+
     private static LogRecordStore log(String topic) {
         return LogRecordStore.open(Settings.of(
                 Map.of("bootstrap.servers", BROKERS.bootstrap(), "by", "log", "topic", topic, "longest.lease", "5s")));
