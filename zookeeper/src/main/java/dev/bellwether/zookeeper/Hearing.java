@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
  * client makes no other: it keeps its session, and with it a seat that nobody leads from; and if that runs out, or a
  * server refuses us, nobody hears of it, so that there is no next one.
  *
+ * <p>An answer may be there that nobody has read yet, because this process stood still: so silence counts when it has
+ * been suspected for a timeout, and goes on.
+ *
  * <p>Thread-safe.
  */
 final class Hearing {
@@ -18,7 +21,9 @@ final class Hearing {
     private @Nullable ZooKeeper asked; // guarded by this
     private int unanswered; // by that one; guarded by this
     private long silentSinceNanos; // while there are any; guarded by this
-    private long patienceNanos; // 0 while no session is known; guarded by this
+    private long timeoutNanos; // 0 while no session is known; guarded by this
+    private boolean suspected; // guarded by this
+    private long suspectedNanos; // guarded by this
 
     /** Tells of it each time that it has lasted for so long. */
     Hearing(Runnable onDeaf) {
@@ -37,16 +42,25 @@ final class Hearing {
         if (!by.equals(asked)) {
             asked = by;
             unanswered = 0;
+            suspected = false;
         }
         if (unanswered++ == 0) {
             silentSinceNanos = now;
         }
         if (by.getSessionTimeout() > 0) { // of one that has run out it is not known any more
-            patienceNanos = TIMEOUTS * (long) by.getSessionTimeout() * 1_000_000;
+            timeoutNanos = (long) by.getSessionTimeout() * 1_000_000;
         }
-        if (patienceNanos == 0 || now - silentSinceNanos <= patienceNanos || isConnecting(by)) {
+        if (timeoutNanos == 0 || now - silentSinceNanos <= (TIMEOUTS - 1) * timeoutNanos || isConnecting(by)) {
             return false;
         }
+        if (!suspected) {
+            suspected = true;
+            suspectedNanos = now;
+        }
+        if (now - suspectedNanos <= timeoutNanos) {
+            return false;
+        }
+        suspected = false;
         silentSinceNanos = now;
         return true;
     }
@@ -61,6 +75,7 @@ final class Hearing {
     synchronized void hears(ZooKeeper by) {
         if (by.equals(asked)) {
             unanswered--;
+            suspected = false;
             silentSinceNanos = System.nanoTime();
         }
     }

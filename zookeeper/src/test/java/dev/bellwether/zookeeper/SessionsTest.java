@@ -16,7 +16,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -151,6 +153,27 @@ class SessionsTest {
             servers.link(0).heal();
             Eventually.eventually("it leads no more", PATIENCE, () -> !mandate.isValid());
             Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+        }
+    }
+
+    /** As when the process stood still: the answer is there. It was told that its event thread had ended. */
+    @Test
+    void aClientIsNotTakenForDeafBecauseNobodyHasReadItsAnswerYet() throws Exception {
+        var told = new AtomicInteger();
+        var hearing = new Hearing(told::incrementAndGet);
+        try (var client = Hands.client(SharedServer.get().addresses(), 1_000)) {
+            assertThat(client.blockUntilConnected(60, TimeUnit.SECONDS)).isTrue();
+            var asked = client.getZookeeperClient().getZooKeeper();
+            hearing.asks(asked);
+            Eventually.throughout("longer than its patience", Duration.ofSeconds(4), () -> true);
+            hearing.asks(asked);
+            assertThat(told).hasValue(0);
+            hearing.hears(asked);
+            Eventually.throughout("longer than its patience", Duration.ofSeconds(4), () -> true);
+            Eventually.eventually("it is found to be deaf", PATIENCE, () -> {
+                hearing.asks(asked);
+                return told.get() == 1;
+            });
         }
     }
 
