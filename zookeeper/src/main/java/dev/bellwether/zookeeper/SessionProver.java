@@ -246,7 +246,9 @@ final class SessionProver {
         }
         next(interval.get().toNanos()); // first: whatever is thrown below, it comes
         renewal = timing.round(hops()).plus(interval.get());
-        flights.stream().filter(Flight::isOverdue).forEach(Flight::missed);
+        var overdue = flights.stream().filter(Flight::isOverdue).toList();
+        flights.removeAll(overdue); // they may never be answered; if they are, they prove as much
+        overdue.forEach(Flight::missed);
         newest = new Flight();
         flights.add(newest);
         newest.proceed();
@@ -284,6 +286,11 @@ final class SessionProver {
                     session.where(),
                     tooShort.get().getMessage());
         }
+    }
+
+    /** Returns how many rounds are waited for. */
+    int awaited() {
+        return flights.size();
     }
 
     private void retry(Flight failed) {

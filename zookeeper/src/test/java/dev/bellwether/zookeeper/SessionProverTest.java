@@ -246,6 +246,17 @@ class SessionProverTest {
                 .allSatisfy(proof -> assertThat(proof.since().nanos()).isGreaterThanOrEqualTo(since));
     }
 
+    /** Over a client that hears nothing, of somebody else, each was kept, and there was another one each time. */
+    @Test
+    void roundsThatAreNeverAnsweredAreNotKept() {
+        var seat = new Told(made("/a"));
+        prover.enter(seat);
+        client.deafen();
+        pass(LEASE.multipliedBy(20));
+        assertThat(seat.unproven).as("rounds of which it was told").isGreaterThan(20);
+        assertThat(prover.awaited()).isLessThan(5);
+    }
+
     /** It was granted the seat on a proof of the others, and fenced long before the next. */
     @Test
     void aSeatOfAShorterLeaseThanTheOthersIsProvenAsOftenAsItsOwnAsks() {

@@ -305,6 +305,7 @@ final class TreeModel {
         private long breaks;
         private boolean connected;
         private boolean calm;
+        private boolean isDeaf;
         private boolean knowsTimeout = true;
         /** The end of a session is being told. */
         private boolean ending;
@@ -445,8 +446,16 @@ final class TreeModel {
             return send(work, failure -> failure);
         }
 
+        /** Hears no answer any more, as one whose event thread has ended. */
+        void deafen() {
+            isDeaf = true;
+        }
+
         private <T> CompletableFuture<T> send(Work<T> work, Function<KeeperException, Exception> wrap) {
             var answer = new CompletableFuture<T>();
+            if (isDeaf) {
+                return answer;
+            }
             if (!connected) {
                 time.after(
                         random.nextLong(300 * MILLI),
