@@ -34,6 +34,7 @@ final class Sessions implements AutoCloseable {
     };
 
     private final Function<Duration, SeatSession> opener;
+    private final Executor closers;
     private final Map<Duration, Used> open = new HashMap<>();
     private boolean closed;
 
@@ -47,18 +48,24 @@ final class Sessions implements AutoCloseable {
         }
     }
 
-    private Sessions(Function<Duration, SeatSession> opener) {
+    private Sessions(Function<Duration, SeatSession> opener, Executor closers) {
         this.opener = opener;
+        this.closers = closers;
     }
 
     /** Returns sessions of our own, over clients that are made for a length of lease. */
     static Sessions own(Function<Duration, CuratorFramework> clients, Duration tick, String where) {
-        return new Sessions(lease -> SeatSession.open(clients.apply(lease), tick, where));
+        return own(clients, tick, where, CLOSERS);
+    }
+
+    static Sessions own(
+            Function<Duration, CuratorFramework> clients, Duration tick, String where, Executor closers) {
+        return new Sessions(lease -> SeatSession.open(clients.apply(lease), tick, where), closers);
     }
 
     /** Returns the one session of a client that somebody lent us, for leases of every length that it can hold. */
     static Sessions lent(SeatSession session) {
-        return new Sessions(lease -> session);
+        return new Sessions(lease -> session, CLOSERS);
     }
 
     /** Returns the one that observers and operators use, until all are closed. */
@@ -104,7 +111,16 @@ final class Sessions implements AutoCloseable {
             }
         }
         if (used.session.isOurs()) {
-            CLOSERS.execute(used.session::close);
+            closeBehindUs(used.session);
+        }
+    }
+
+    /** Where there is no thread for that, later: the thread for delays must not wait. */
+    private void closeBehindUs(SeatSession session) {
+        try {
+            closers.execute(session::close);
+        } catch (Throwable e) {
+            LATER.execute(() -> closeBehindUs(session));
         }
     }
 
@@ -121,9 +137,19 @@ final class Sessions implements AutoCloseable {
             open.clear();
         }
         CompletableFuture.allOf(all.stream()
-                        .map(session -> CompletableFuture.runAsync(session::close, CLOSERS))
+                        .map(this::closing)
                         .toArray(CompletableFuture[]::new))
                 .completeOnTimeout(null, CLOSE_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
                 .join(); // a closer that is interrupted must not leave sessions that others wait for
+    }
+
+    /** Where there is no thread for that, here: nobody closes it later. */
+    private CompletableFuture<Void> closing(SeatSession session) {
+        try {
+            return CompletableFuture.runAsync(session::close, closers);
+        } catch (Throwable e) {
+            session.close();
+            return CompletableFuture.completedFuture(null);
+        }
     }
 }

@@ -16,10 +16,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
@@ -80,6 +82,48 @@ class SessionsTest {
         assertThat(made)
                 .singleElement()
                 .satisfies(client -> assertThat(client.getState()).isEqualTo(CuratorFrameworkState.STOPPED));
+    }
+
+    /** It was forgotten, and its server kept it until the process ended. */
+    @Test
+    void aSessionForWhoseEndThereIsNoThreadIsClosedLater() {
+        var refused = new AtomicInteger();
+        var made = new AtomicReference<CuratorFramework>();
+        var sessions = sessions(made, closing -> {
+            if (refused.getAndIncrement() == 0) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            Sessions.CLOSERS.execute(closing);
+        });
+        sessions.take(Duration.ofSeconds(2));
+        sessions.giveBack(Duration.ofSeconds(2));
+        Eventually.eventually(
+                "it is closed", PATIENCE, () -> made.get().getState() == CuratorFrameworkState.STOPPED);
+        assertThat(refused).hasValueGreaterThan(1);
+        sessions.close();
+    }
+
+    /** With it the seats that were held in it stayed taken. */
+    @Test
+    void allSessionsAreClosedThoughThereIsNoThreadForTheirEnds() {
+        var made = new AtomicReference<CuratorFramework>();
+        var sessions = sessions(made, closing -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        });
+        sessions.take(Duration.ofSeconds(2));
+        sessions.close();
+        assertThat(made.get().getState()).isEqualTo(CuratorFrameworkState.STOPPED);
+    }
+
+    private static Sessions sessions(AtomicReference<CuratorFramework> made, Executor closers) {
+        return Sessions.own(
+                lease -> {
+                    made.set(Hands.unstarted(SharedServer.get().addresses(), (int) lease.toMillis()));
+                    return made.get();
+                },
+                Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
+                "the test's server",
+                closers);
     }
 
     /** It took two seconds for each. */
