@@ -60,8 +60,8 @@ final class Orphans {
     /**
      * Takes away what a candidacy has left in a session that lives on without it: its elections were closed while there
      * was no connection, or it may not delete its node. Without a node, one may have been created for all that we know.
-     * Tries on each connection, and again and again where it is refused, on any thread, until it is done or the session
-     * has expired.
+     * Tries on each connection, and each second while there is one, on any thread, until it is done or the session has
+     * expired.
      */
     static void cleanUp(ElectionNodes nodes, NodeData data, @Nullable OwnNode node) {
         var cleanup = new NodeCleanup(nodes, data, node);
@@ -105,8 +105,11 @@ final class Orphans {
             NodeRequests.whenDone(swept, (done, error) -> {
                 if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
                     end();
-                } else {
-                    ZooKeeperErrors.refusal(error, nodes.session().where()).ifPresent(this::refused);
+                    return;
+                }
+                ZooKeeperErrors.refusal(error, nodes.session().where()).ifPresent(this::refused);
+                if (nodes.session().state().id() != 0) { // else it is tried on the next connection, if there is one
+                    again();
                 }
             });
         }
@@ -128,6 +131,9 @@ final class Orphans {
                         refusal.getMessage(),
                         nodes.path());
             }
+        }
+
+        private void again() {
             if (comesAgain.compareAndSet(false, true)) {
                 nodes.session().soon(() -> {
                     comesAgain.set(false);

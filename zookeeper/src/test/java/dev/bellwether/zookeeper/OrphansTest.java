@@ -3,8 +3,10 @@ package dev.bellwether.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -42,6 +44,27 @@ class OrphansTest {
             OwnNode.forget(owner, known);
             OwnNode.forget(owner, lost);
         }
+    }
+
+    /** As when memory was lacking: it was tried on the next connection, and nobody led before that. */
+    @Test
+    void whatCouldNotBeTakenAwayAtFirstIsTakenAwaySoon() {
+        var time = new ModelTime(0);
+        var tree = new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
+        var session = tree.new Client("client", Duration.ofSeconds(60));
+        session.calm();
+        var nodes = new ElectionNodes(session, path);
+        var above = nodes.make();
+        time.run(1_000_000_000, () -> {});
+        var node = session.create(
+                CreateMode.EPHEMERAL_SEQUENTIAL, nodes.candidate(Paths.CANDIDATE), data.text());
+        time.run(2_000_000_000, () -> {});
+        assertThat(above).isCompleted();
+        assertThat(node).isCompleted();
+        session.failOnce(new OutOfMemoryError("planted"));
+        Orphans.cleanUp(nodes, data, null);
+        time.run(5_000_000_000L, () -> {});
+        assertThat(tree.queue(path)).isEmpty();
     }
 
     private Optional<String> found(SeatSession session, long owner) throws Exception {

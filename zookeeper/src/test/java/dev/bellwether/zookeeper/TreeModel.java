@@ -306,6 +306,7 @@ final class TreeModel {
         private boolean connected;
         private boolean calm;
         private boolean isDeaf;
+        private @Nullable Throwable failure;
         private boolean knowsTimeout = true;
         /** The end of a session is being told. */
         private boolean ending;
@@ -446,6 +447,11 @@ final class TreeModel {
             return send(work, failure -> failure);
         }
 
+        /** The next request fails so, and nothing is wrong with the connection. */
+        void failOnce(Throwable error) {
+            failure = error;
+        }
+
         /** Hears no answer any more, as one whose event thread has ended. */
         void deafen() {
             isDeaf = true;
@@ -454,6 +460,12 @@ final class TreeModel {
         private <T> CompletableFuture<T> send(Work<T> work, Function<KeeperException, Exception> wrap) {
             var answer = new CompletableFuture<T>();
             if (isDeaf) {
+                return answer;
+            }
+            var error = failure;
+            if (error != null) {
+                failure = null;
+                answer.completeExceptionally(error);
                 return answer;
             }
             if (!connected) {
