@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.testkit.Eventually;
@@ -217,8 +218,7 @@ class KafkaMembershipTest implements GroupObserver {
         var name = "leaving-" + UUID.randomUUID();
         var of = Settings.of(Map.of("bootstrap.servers", SharedBroker.get().bootstrap()));
         var admin = new AdminConnection(() -> Admin.create(of.admin(name)));
-        var writer = new Writer(
-                () -> of.writer(name), new TopicPartition("bellwether", 0), of.delivery(), error -> {});
+        var writer = new Writer(() -> of.writer(name), new TopicPartition("bellwether", 0), of.delivery(), error -> {});
         var rosters = new KafkaRosters(of, admin, new BrokerLimits(0, Long.MAX_VALUE), writer, name);
         var config = RosterConfig.builder()
                 .roles(4)

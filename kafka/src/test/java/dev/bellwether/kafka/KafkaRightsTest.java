@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.EventLog;

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.kafka.LogEntry.Attempt;
 import dev.bellwether.kafka.LogEntry.How;
 import dev.bellwether.kafka.LogEntry.Reset;

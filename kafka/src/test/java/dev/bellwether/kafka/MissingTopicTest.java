@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.spi.Finding;

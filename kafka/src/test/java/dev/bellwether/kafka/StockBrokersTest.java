@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.time.Duration;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.testkit.Eventually;
 import java.nio.ByteBuffer;
 import java.time.Duration;

@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.Fields;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;

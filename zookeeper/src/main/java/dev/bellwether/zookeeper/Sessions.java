@@ -58,8 +58,7 @@ final class Sessions implements AutoCloseable {
         return own(clients, tick, where, CLOSERS);
     }
 
-    static Sessions own(
-            Function<Duration, CuratorFramework> clients, Duration tick, String where, Executor closers) {
+    static Sessions own(Function<Duration, CuratorFramework> clients, Duration tick, String where, Executor closers) {
         return new Sessions(lease -> SeatSession.open(clients.apply(lease), tick, where), closers);
     }
 
@@ -136,9 +135,7 @@ final class Sessions implements AutoCloseable {
             all = open.values().stream().map(used -> used.session).distinct().toList();
             open.clear();
         }
-        CompletableFuture.allOf(all.stream()
-                        .map(this::closing)
-                        .toArray(CompletableFuture[]::new))
+        CompletableFuture.allOf(all.stream().map(this::closing).toArray(CompletableFuture[]::new))
                 .completeOnTimeout(null, CLOSE_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)
                 .join(); // a closer that is interrupted must not leave sessions that others wait for
     }

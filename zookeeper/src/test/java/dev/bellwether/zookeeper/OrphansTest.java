@@ -56,8 +56,7 @@ class OrphansTest {
         var nodes = new ElectionNodes(session, path);
         var above = nodes.make();
         time.run(1_000_000_000, () -> {});
-        var node = session.create(
-                CreateMode.EPHEMERAL_SEQUENTIAL, nodes.candidate(Paths.CANDIDATE), data.text());
+        var node = session.create(CreateMode.EPHEMERAL_SEQUENTIAL, nodes.candidate(Paths.CANDIDATE), data.text());
         time.run(2_000_000_000, () -> {});
         assertThat(above).isCompleted();
         assertThat(node).isCompleted();

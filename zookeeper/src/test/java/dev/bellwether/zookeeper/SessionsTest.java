@@ -15,6 +15,7 @@ import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -97,8 +98,7 @@ class SessionsTest {
         });
         sessions.take(Duration.ofSeconds(2));
         sessions.giveBack(Duration.ofSeconds(2));
-        Eventually.eventually(
-                "it is closed", PATIENCE, () -> made.get().getState() == CuratorFrameworkState.STOPPED);
+        Eventually.eventually("it is closed", PATIENCE, () -> state(made) == CuratorFrameworkState.STOPPED);
         assertThat(refused).hasValueGreaterThan(1);
         sessions.close();
     }
@@ -112,7 +112,11 @@ class SessionsTest {
         });
         sessions.take(Duration.ofSeconds(2));
         sessions.close();
-        assertThat(made.get().getState()).isEqualTo(CuratorFrameworkState.STOPPED);
+        assertThat(state(made)).isEqualTo(CuratorFrameworkState.STOPPED);
+    }
+
+    private static CuratorFrameworkState state(AtomicReference<CuratorFramework> made) {
+        return Objects.requireNonNull(made.get()).getState();
     }
 
     private static Sessions sessions(AtomicReference<CuratorFramework> made, Executor closers) {

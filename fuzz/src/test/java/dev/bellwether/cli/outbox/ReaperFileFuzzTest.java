@@ -17,7 +17,8 @@ class ReaperFileFuzzTest {
         try {
             var file = ReaperFile.read(path);
             assertThat(file.table()).isNotNull();
-            assertThat(file.dataSource(Map.of("PGHOST", "db", "PGDATABASE", "shop"))).isNotNull();
+            assertThat(file.dataSource(Map.of("PGHOST", "db", "PGDATABASE", "shop")))
+                    .isNotNull();
             assertThat(file.config().build()).isNotNull();
         } catch (UsageException | IllegalArgumentException e) {
             assertThat(e.getMessage()).isNotBlank();
