@@ -208,8 +208,8 @@ final class RedisDoctor {
         if (says(config, "appendonly").equals("yes") && rewrites() && number("aof_base_size") == 0) {
             losses.add(
                     loss( // or it is rewritten for the first time, which the server does not tell apart
-                            "its file is being written for the first time: if appendonly has just been switched on, a restart"
-                                    + " loses all seats",
+                            "its file is being written for the first time: if appendonly has just been switched on,"
+                                    + " a restart loses all seats",
                             "wait until INFO says aof_rewrite_in_progress:0"));
         }
         var policy = says(info, "maxmemory_policy");

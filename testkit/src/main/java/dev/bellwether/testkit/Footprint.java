@@ -99,7 +99,7 @@ final class Footprint {
         return grown;
     }
 
-    /** Returns how many open files of each name there are, numbers in names left aside; where the system tells no names, the count. */
+    /** Returns how many open files of each name there are, numbers left aside; their count if no names are told. */
     private static Map<String, Long> files() {
         try (var open = Files.list(Path.of("/proc/self/fd"))) {
             return open.map(Footprint::target)
