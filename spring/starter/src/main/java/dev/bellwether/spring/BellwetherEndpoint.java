@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -71,10 +72,19 @@ public class BellwetherEndpoint {
      */
     @DeleteOperation
     public Map<String, Object> resign(@Selector String election) {
-        var candidacy = candidacies.of(election);
+        var candidacy = candidacy(election);
         var led = candidacy.isLeader();
         candidacy.close();
         return Map.of("election", election, "led", led);
+    }
+
+    /** Returns it. A name that nobody stands for is a mistake of who asks, and no failure of the application. */
+    private Candidacy candidacy(String election) {
+        try {
+            return candidacies.of(election);
+        } catch (IllegalStateException e) {
+            throw new InvalidEndpointRequestException(e.getMessage(), e.getMessage(), e);
+        }
     }
 
     private static Standing standing(Leadership leadership, Candidacy candidacy) {

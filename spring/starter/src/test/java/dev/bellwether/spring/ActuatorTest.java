@@ -33,6 +33,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -90,6 +91,9 @@ class ActuatorTest {
             assertThat(endpoint.resign("billing")).containsEntry("led", true);
             assertThat(billing(endpoint).phase()).isEqualTo("CLOSED");
             assertThat(endpoint.resign("billing")).containsEntry("led", false);
+            assertThatThrownBy(() -> endpoint.resign("biling"))
+                    .isInstanceOf(InvalidEndpointRequestException.class) // 400; it was 500
+                    .hasMessageContaining("this application does not stand for \"biling\"");
         });
     }
 

@@ -32,6 +32,9 @@ class ActuatorPortTest {
                         .isEqualTo(404);
             }
             assertThat(leader.leads()).isTrue();
+            assertThat(leader.ask("DELETE", "/actuator/bellwether/biling").statusCode())
+                    .as("a name that nobody stands for")
+                    .isEqualTo(400);
             assertThat(leader.ask("DELETE", "/actuator/bellwether/billing").statusCode())
                     .isEqualTo(200);
         }
