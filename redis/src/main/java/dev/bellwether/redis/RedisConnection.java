@@ -49,7 +49,10 @@ final class RedisConnection implements AutoCloseable {
 
     /** One connection, or the making of one. */
     private record Link(
-            long number, CompletableFuture<StatefulRedisConnection<String, String>> made, AtomicBoolean dropped) {
+            long number,
+            CompletableFuture<StatefulRedisConnection<String, String>> made,
+            AtomicBoolean dropped,
+            CompletableFuture<Void> gone) {
         boolean isUsable() {
             return !dropped.get()
                     && (!made.isDone()
@@ -58,7 +61,8 @@ final class RedisConnection implements AutoCloseable {
 
         void drop() {
             if (dropped.compareAndSet(false, true)) {
-                var unused = made.thenCompose(StatefulRedisConnection::closeAsync);
+                var unused = made.thenCompose(StatefulRedisConnection::closeAsync)
+                        .whenComplete((done, error) -> gone.complete(null));
             }
         }
     }
@@ -71,7 +75,7 @@ final class RedisConnection implements AutoCloseable {
 
     private Link next(long number) {
         var made = client.connectAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
-        var next = new Link(number, made, new AtomicBoolean());
+        var next = new Link(number, made, new AtomicBoolean(), new CompletableFuture<>());
         var unused = made.thenAccept(connection -> connection.addListener(new RedisConnectionStateAdapter() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
@@ -180,10 +184,16 @@ final class RedisConnection implements AutoCloseable {
         return Endpoint.complaints(Endpoint.of(settings.uri()), LOOK);
     }
 
-    @Override
-    public synchronized void close() {
+    /** Closes this; the answer comes when its connection is closed, and may never do. */
+    synchronized CompletableFuture<Void> end() {
         closed = true;
         link.drop();
+        return link.gone;
+    }
+
+    @Override
+    public void close() {
+        var unused = end();
     }
 
     // ---------------------------------------------------------------- what it means

@@ -15,7 +15,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +93,7 @@ final class RedisRecordStore implements RecordStore {
             """;
 
     private static final int MOST_LISTED = 100_000;
+    private static final long CLOSE_MILLIS = 1_000;
     private static final Pattern VALUE = Pattern.compile("(?s)([0-9]{1,16}) ([0-9]{1,15})\n(.*)");
 
     private final RedisSettings settings;
@@ -329,8 +332,9 @@ final class RedisRecordStore implements RecordStore {
 
     @Override
     public void close() {
-        watch.close();
-        connection.close();
-        atClose.run();
+        var ended = CompletableFuture.allOf(watch.end(), connection.end());
+        var unused =
+                ended.whenComplete((done, error) -> atClose.run()); // a client that closes them again warns of that
+        var bounded = ended.orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
     }
 }

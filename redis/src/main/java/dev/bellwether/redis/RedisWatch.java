@@ -255,7 +255,7 @@ final class RedisWatch implements AutoCloseable {
     private void connectAgain(CompletableFuture<StatefulRedisPubSubConnection<String, String>> former) {
         try {
             connect();
-            drop(former);
+            var unused = drop(former);
         } catch (RuntimeException e) {
             log.debug("{}: there is no connection to listen to", settings, e);
         }
@@ -266,15 +266,21 @@ final class RedisWatch implements AutoCloseable {
         looked = 0;
     }
 
-    private static void drop(@Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection) {
-        if (connection != null) {
-            var unused = connection.thenCompose(StatefulRedisPubSubConnection::closeAsync);
-        }
+    private static CompletableFuture<Void> drop(
+            @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection) {
+        return connection == null
+                ? CompletableFuture.completedFuture(null)
+                : connection.thenCompose(StatefulRedisPubSubConnection::closeAsync);
+    }
+
+    /** Closes this; the answer comes when its connection is closed, and may never do. */
+    synchronized CompletableFuture<Void> end() {
+        closed = true;
+        return drop(made);
     }
 
     @Override
-    public synchronized void close() {
-        closed = true;
-        drop(made);
+    public void close() {
+        var unused = end();
     }
 }

@@ -8,6 +8,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -152,6 +153,23 @@ class TroubleTest {
             }
         } finally {
             client.shutdown();
+        }
+    }
+
+    /** It closed its connections once more, and warned of that, at each end of elections. */
+    @Test
+    void aClientThatIsShutDownFindsNothingToClose() {
+        var shut = new CompletableFuture<Void>();
+        var client = RedisClient.create();
+        try (var log = new LogSaid();
+                var server = ValkeyServers.start()) {
+            RedisRecordStore.open(
+                            RedisSettings.of(ConnectUri.parse(server.uri(""))),
+                            client,
+                            () -> client.shutdownAsync().whenComplete((done, error) -> shut.complete(null)))
+                    .close();
+            assertThat(shut).succeedsWithin(PATIENCE);
+            assertThat(log.warnings()).isEmpty();
         }
     }
 
