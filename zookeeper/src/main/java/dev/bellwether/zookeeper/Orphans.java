@@ -99,10 +99,7 @@ final class Orphans {
             if (node == null && present == 0) {
                 return; // a creation waits for the session, and we do, too
             }
-            var swept = node == null
-                    ? find(nodes, present, data).thenCompose(found -> deleteOne(present, found))
-                    : nodes.delete(node);
-            NodeRequests.whenDone(swept, (done, error) -> {
+            NodeRequests.whenDone(sweep(present), (done, error) -> {
                 if (error == null || ZooKeeperErrors.code(error) == Code.NONODE) {
                     end();
                     return;
@@ -112,6 +109,17 @@ final class Orphans {
                     again();
                 }
             });
+        }
+
+        /** What cannot even be asked, for lack of memory, has failed as well. */
+        private CompletableFuture<Boolean> sweep(long session) {
+            try {
+                return node == null
+                        ? find(nodes, session, data).thenCompose(found -> deleteOne(session, found))
+                        : nodes.delete(node);
+            } catch (Throwable e) {
+                return CompletableFuture.failedFuture(e);
+            }
         }
 
         private void end() {

@@ -13,6 +13,8 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which nodes are taken for those of a creation whose answer was lost. */
 class OrphansTest {
@@ -46,9 +48,10 @@ class OrphansTest {
         }
     }
 
-    /** As when memory was lacking: it was tried on the next connection, and nobody led before that. */
-    @Test
-    void whatCouldNotBeTakenAwayAtFirstIsTakenAwaySoon() {
+    /** As for lack of memory: it was tried on the next connection, and nobody led before that. */
+    @ParameterizedTest
+    @ValueSource(classes = {NoClassDefFoundError.class, IllegalStateException.class})
+    void whatCouldNotBeTakenAwayAtFirstIsTakenAwaySoon(Class<? extends Throwable> failure) throws Exception {
         var time = new ModelTime(0);
         var tree = new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
         var session = tree.new Client("client", Duration.ofSeconds(60));
@@ -60,7 +63,7 @@ class OrphansTest {
         time.run(2_000_000_000, () -> {});
         assertThat(above).isCompleted();
         assertThat(node).isCompleted();
-        session.failOnce(new OutOfMemoryError("planted"));
+        session.failOnce(failure.getConstructor().newInstance());
         Orphans.cleanUp(nodes, data, null);
         time.run(5_000_000_000L, () -> {});
         assertThat(tree.queue(path)).isEmpty();

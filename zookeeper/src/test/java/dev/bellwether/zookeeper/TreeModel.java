@@ -465,6 +465,9 @@ final class TreeModel {
             var error = failure;
             if (error != null) {
                 failure = null;
+                if (error instanceof Error thrown) { // as the client does
+                    throw thrown;
+                }
                 answer.completeExceptionally(error);
                 return answer;
             }
