@@ -145,8 +145,7 @@ final class Sessions implements AutoCloseable {
         try {
             return CompletableFuture.runAsync(session::close, closers);
         } catch (Throwable e) {
-            session.close();
-            return CompletableFuture.completedFuture(null);
+            return CompletableFuture.runAsync(session::close, Runnable::run); // if that fails, the others are closed
         }
     }
 }

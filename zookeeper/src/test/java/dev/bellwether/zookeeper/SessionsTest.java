@@ -12,6 +12,7 @@ import dev.bellwether.Mandate;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Never;
 import dev.bellwether.testkit.zookeeper.ZooKeeperServers;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -113,6 +114,36 @@ class SessionsTest {
         sessions.take(Duration.ofSeconds(2));
         sessions.close();
         assertThat(state(made)).isEqualTo(CuratorFrameworkState.STOPPED);
+    }
+
+    /** What failed for the first left the others open. */
+    @Test
+    void aSessionThatCannotBeClosedHereLeavesNoOtherOpen() {
+        var closed = new AtomicInteger();
+        var sessions = Sessions.own(
+                lease -> failsToClose(Hands.unstarted(SharedServer.get().addresses(), (int) lease.toMillis()), closed),
+                Duration.ofMillis(ZooKeeperServers.TICK_MILLIS),
+                "the test's server",
+                closing -> {
+                    throw new OutOfMemoryError("unable to create native thread");
+                });
+        sessions.take(Duration.ofSeconds(2));
+        sessions.take(Duration.ofSeconds(3));
+        assertThatThrownBy(sessions::close).hasStackTraceContaining("planted");
+        assertThat(closed).hasValue(2);
+    }
+
+    private static CuratorFramework failsToClose(CuratorFramework real, AtomicInteger closed) {
+        return (CuratorFramework) Proxy.newProxyInstance(
+                CuratorFramework.class.getClassLoader(),
+                new Class<?>[] {CuratorFramework.class},
+                (self, method, arguments) -> {
+                    var answer = method.invoke(real, arguments);
+                    if (method.getName().equals("close") && closed.incrementAndGet() == 1) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    return answer;
+                });
     }
 
     private static CuratorFrameworkState state(AtomicReference<CuratorFramework> made) {
