@@ -22,6 +22,8 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
     private static final String MAX = "group.max.session.timeout.ms";
     /** Below, a lease is all jitter: clients count in milliseconds, and threads are woken when there is time. */
     private static final Duration LEAST = Duration.ofMillis(30);
+    /** No broker can be told a longer session. */
+    private static final long LONGEST_MILLIS = Integer.MAX_VALUE;
 
     /**
      * Asks one broker; all are supposed to be set alike. Without the right to ask, only the broker itself will refuse.
@@ -39,7 +41,7 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
                     admin.ask(client -> client.describeConfigs(List.of(broker)).all())
                             .get(patience.toMillis(), TimeUnit.MILLISECONDS)
                             .get(broker));
-            return new BrokerLimits(number(config, MIN, 0), number(config, MAX, Long.MAX_VALUE));
+            return new BrokerLimits(number(config, MIN, 0), number(config, MAX, LONGEST_MILLIS));
         } catch (ExecutionException | TimeoutException e) {
             return unknown(e.getMessage());
         } catch (InterruptedException e) {
@@ -53,7 +55,7 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
                 "the brokers' limits of sessions are not known ({}): a lease outside of them will fail when a candidate"
                         + " stands",
                 why);
-        return new BrokerLimits(0, Integer.MAX_VALUE); // no broker can be told a longer one
+        return new BrokerLimits(0, LONGEST_MILLIS);
     }
 
     void check(CandidacyConfig config) {
@@ -76,9 +78,10 @@ record BrokerLimits(long minSessionMillis, long maxSessionMillis) {
         if (lease.toMillis() > maxSessionMillis) {
             throw new ElectionException(
                     "lease is " + Durations.show(lease) + ", and the brokers allow no session longer than "
-                            + Durations.show(Duration.ofMillis(maxSessionMillis)) + ": make the lease shorter, or set "
-                            + MAX + "="
-                            + lease.toMillis() + " (or more) on every broker");
+                            + Durations.show(Duration.ofMillis(maxSessionMillis)) + ": make the lease shorter"
+                            + (lease.toMillis() > LONGEST_MILLIS
+                                    ? ""
+                                    : ", or set " + MAX + "=" + lease.toMillis() + " (or more) on every broker"));
         }
     }
 
