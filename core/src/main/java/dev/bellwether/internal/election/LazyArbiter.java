@@ -341,13 +341,16 @@ public final class LazyArbiter implements Arbiter {
         /** What lacks memory for it waits on, and is told again. */
         final void settle() {
             if (settled.compareAndSet(false, true)) {
+                var again = false;
                 try {
                     attachOrRefuse();
                 } catch (RuntimeException | Error e) {
-                    settled.set(!mayPass(e));
+                    again = mayPass(e);
                     throw e;
                 } finally {
-                    if (settled.get()) {
+                    if (again) {
+                        settled.set(false); // last: another thread may settle it from now on
+                    } else {
                         waiting.remove(this);
                     }
                 }
