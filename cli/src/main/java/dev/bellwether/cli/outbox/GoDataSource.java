@@ -1,5 +1,6 @@
 package dev.bellwether.cli.outbox;
 
+import dev.bellwether.cli.command.UsageException;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -92,7 +93,7 @@ final class GoDataSource {
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
         pairs.keySet().removeAll(PLACES);
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + bracketed(host) + ':' + port + '/' + encoded(database) + query(pairs);
+        return "jdbc:postgresql://" + host(host) + ':' + port + '/' + encoded(database) + query(pairs);
     }
 
     /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */
@@ -151,9 +152,10 @@ final class GoDataSource {
                 given.put("password", login.substring(colon + 1));
             }
         }
+        set.keySet().removeAll(given.keySet());
         var place = place(rest.substring(at + 1, end), set);
         set.keySet().removeAll(PLACES);
-        set.forEach((name, value) -> given.putIfAbsent(name, encoded(value)));
+        set.forEach((name, value) -> given.put(name, encoded(value)));
         return "jdbc:postgresql://" + place + query(given);
     }
 
@@ -161,20 +163,24 @@ final class GoDataSource {
     private static String place(String given, Map<String, String> set) {
         var parts = PLACE.matcher(given);
         if (Collections.disjoint(set.keySet(), PLACES) || !parts.matches()) {
-            return given;
+            return given.indexOf('/') < 0 ? given + '/' : given; // else the driver does not take it, and logs it
         }
         var host = either(parts.group(1), set.getOrDefault("host", "localhost"));
         var port = either(parts.group(2), set.getOrDefault("port", "5432"));
         var database = either(parts.group(3), encoded(set.getOrDefault("dbname", "")));
-        return bracketed(host) + ':' + port + '/' + database;
+        return host(host) + ':' + port + '/' + database;
     }
 
     private static String either(@Nullable String given, String other) {
         return given == null || given.isEmpty() ? other : given;
     }
 
-    /** An address of IPv6 has brackets. */
-    private static String bracketed(String host) {
+    /** Returns it as the URI has it: an address of IPv6 in brackets. */
+    private static String host(String host) {
+        if (host.startsWith("/")) {
+            throw new UsageException("the host " + host + " is a folder of sockets, which PostgreSQL's driver for Java"
+                    + " does not open. Name the host, such as localhost, in dataSource or by PGHOST");
+        }
         return host.matches("[^\\[].*:.*") ? '[' + host + ']' : host;
     }
 

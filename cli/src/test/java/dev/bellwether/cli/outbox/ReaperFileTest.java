@@ -238,7 +238,7 @@ class ReaperFileTest {
     @Test
     void theQueryBeginsWhereItDoesInGo() {
         assertThat(jdbc("postgres://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt"))
-                .isEqualTo("jdbc:postgresql://db?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt");
+                .isEqualTo("jdbc:postgresql://db/?user=me&sslmode=verify-full&sslrootcert=/etc/root.crt");
         assertThat(jdbc("postgres://me:p/w?@db/shop?sslmode=disable"))
                 .isEqualTo("jdbc:postgresql://db/shop?sslmode=disable&user=me&password=p/w?");
     }
@@ -294,8 +294,22 @@ class ReaperFileTest {
                 .isEqualTo("jdbc:postgresql://[::1]:5432/shop?password=p%26w&sslmode=require");
         assertThat(GoDataSource.jdbc("host=db dbname=shop", Map.of("PGOPTIONS", "-c search_path=ops")))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?options=-c+search_path%3Dops&sslmode=require");
+        assertThat(GoDataSource.jdbc("postgres:///shop?host=db2", Map.of("PGHOST", "/var/run/postgresql")))
+                .isEqualTo("jdbc:postgresql:///shop?host=db2&sslmode=require");
         assertThat(file("harvest:\n  dataSource: host=db dbname=shop\n").dataSource(mode))
                 .endsWith("sslmode=verify-full");
+    }
+
+    /** The driver logs a URI that it does not understand, and with that a password. */
+    @Test
+    void aFolderOfSocketsIsRefusedByItsName() {
+        var set = Map.of("PGHOST", "/var/run/postgresql", "PGPASSWORD", "secret");
+        for (var source : List.of("user=me dbname=shop", "postgres://me@/shop", "host=/var/run/postgresql")) {
+            assertThatThrownBy(() -> GoDataSource.jdbc(source, set))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("/var/run/postgresql is a folder of sockets")
+                    .hasMessageNotContaining("secret");
+        }
     }
 
     /** Go's driver then accepts no server that this authority does not vouch for; that for Java would accept any. */
