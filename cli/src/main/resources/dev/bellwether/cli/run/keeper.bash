@@ -100,6 +100,7 @@ obey() {
 tell_lost() {
   if [ -z "$lost" ]; then
     lost=yes
+    token='' # if the file has gone, it would be that of an earlier term
     read -r token <"$dir/token"
     : >"$dir/token"
     send "$lost_signal"

@@ -786,21 +786,27 @@ class RunTest {
                 + " trap 'say ended; exit' TERM; say start; while :; do sleep 0.02; done";
         try (var open = FileChannel.open(orders(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             var keeper = watchdogOf(script);
+            Files.writeString(folder.resolve("token"), "7\n");
             tell(open, "until 9000000000000000");
             until(() -> lines("beats").contains("start"));
-            tell(open, "until 1");
+            tell(open, "lost");
             until(() -> lines("beats").contains("lost"));
+            Files.delete(folder.resolve("token")); // that of the next term, too
+            tell(open, "won");
+            until(() -> lines("beats").contains("won"));
+            tell(open, "until 1");
+            until(() -> lines("beats").size() == 4);
 
             tell(open, "until 9000000000000000");
 
             try {
-                until(() -> lines("beats").size() == 3);
+                until(() -> lines("beats").size() == 5);
             } finally {
                 tell(open, "down");
                 assertThat(keeper.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
                         .isTrue();
             }
-            assertThat(lines("beats")).containsExactly("start", "lost", "ended");
+            assertThat(lines("beats")).containsExactly("start", "lost", "won", "lost", "ended");
         }
     }
 
