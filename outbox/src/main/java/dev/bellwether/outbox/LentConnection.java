@@ -107,7 +107,7 @@ final class LentConnection implements AutoCloseable {
     static void abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | AbstractMethodError e) { // a pool's, on any thread
             LOG.debug("a connection could not be broken off", e);
         }
     }

@@ -199,7 +199,7 @@ final class WakeUpListener {
         }
     }
 
-    /** Waits for the connection to be given back, for a second at most; breaks it off if it is not. */
+    /** Waits for the connection to be given back, for a second at most; then, or if interrupted, breaks it off. */
     void join() {
         Thread running;
         synchronized (this) {
@@ -210,10 +210,10 @@ final class WakeUpListener {
         }
         try {
             running.join(CLOSE_MILLIS);
-            breakOff();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        breakOff(); // nobody comes later who would
     }
 
     private void run(WakeUpSql sql) {

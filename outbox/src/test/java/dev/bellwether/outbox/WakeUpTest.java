@@ -383,6 +383,37 @@ class WakeUpTest {
         }
     }
 
+    /** As where an executor is shut down: nobody breaks it off later. */
+    @Test
+    void listenerThatHangsGivesItsConnectionBackAlsoIfWhoEndsItIsInterrupted() throws Exception {
+        try (var hanging = new Listening(WakeUpTest::hanging)) {
+            hanging.listener.close();
+            Thread.currentThread().interrupt();
+            hanging.listener.join();
+            assertThat(Thread.interrupted()).isTrue();
+            Eventually.eventually("it is given back", Duration.ofSeconds(40), () -> hanging.closed.get() == 1);
+        }
+    }
+
+    /** It is a thread that reads, or borrows, which breaks it off: that must not fail with that. */
+    @Test
+    void listenerWhosePoolCannotBreakItsConnectionOffHurtsNobodyElse() throws Exception {
+        Lending pool = real -> {
+            var hanging = hanging(real);
+            return FaultyDatabase.proxy(Connection.class, (method, arguments) -> {
+                var result = FaultyDatabase.call(hanging, method, arguments);
+                if (method.getName().equals("abort")) {
+                    throw new AbstractMethodError("pretended: the pool knows no abort");
+                }
+                return result;
+            });
+        };
+        try (var hanging = new Listening(pool)) {
+            Eventually.eventually(
+                    "it listens again", Duration.ofSeconds(40), () -> hanging.listens() && hanging.opened.get() == 2);
+        }
+    }
+
     /** How the first connection of a listener is lent. */
     private interface Lending {
         Connection lent(Connection real) throws SQLException;
