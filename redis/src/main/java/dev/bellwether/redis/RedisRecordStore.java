@@ -335,6 +335,6 @@ final class RedisRecordStore implements RecordStore {
         var ended = CompletableFuture.allOf(watch.end(), connection.end());
         var unused =
                 ended.whenComplete((done, error) -> atClose.run()); // a client that closes them again warns of that
-        var bounded = ended.orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+        var unusedToo = ended.orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
     }
 }
