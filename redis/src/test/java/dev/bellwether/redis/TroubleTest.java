@@ -163,10 +163,10 @@ class TroubleTest {
         var client = RedisClient.create();
         try (var log = new LogSaid();
                 var server = ValkeyServers.start()) {
-            RedisRecordStore.open(
-                            RedisSettings.of(ConnectUri.parse(server.uri(""))),
-                            client,
-                            () -> client.shutdownAsync().whenComplete((done, error) -> shut.complete(null)))
+            var settings = RedisSettings.of(ConnectUri.parse(server.uri("")));
+            RedisRecordStore.open(settings, client, () -> {
+                        var unused = client.shutdownAsync().whenComplete((done, error) -> shut.complete(null));
+                    })
                     .close();
             assertThat(shut).succeedsWithin(PATIENCE);
             assertThat(log.warnings()).isEmpty();
