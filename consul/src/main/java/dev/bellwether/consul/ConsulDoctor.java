@@ -55,7 +55,7 @@ final class ConsulDoctor {
         try {
             findings.add(servers(client));
         } catch (AccessRefusedException | UnavailableException e) {
-            findings.add(HttpMembers.unknown("quorum", "how many servers there are", e));
+            findings.add(HttpMembers.quorumUnknown("how many servers there are", e));
         }
         client.members().lookUps().ifPresent(findings::add);
         return findings;

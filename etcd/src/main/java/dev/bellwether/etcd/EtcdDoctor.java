@@ -63,7 +63,7 @@ final class EtcdDoctor {
             voters = voters(client);
             findings.add(members(voters));
         } catch (AccessRefusedException | UnavailableException e) { // 3.5.28 tells it to the role root only
-            findings.add(HttpMembers.unknown("quorum", "how many members vote", e));
+            findings.add(HttpMembers.quorumUnknown("how many members vote", e));
         }
         client.members().lookUps().ifPresent(findings::add);
         if (!versions.isEmpty()) {
@@ -149,7 +149,10 @@ final class EtcdDoctor {
             }
         } catch (UnavailableException e) {
             if (!String.valueOf(e.getMessage()).contains(COMPACTED)) {
-                return HttpMembers.unknown("compaction", "how many revisions are kept", e);
+                return Finding.warning(
+                        "compaction",
+                        "it is not known how many revisions are kept: " + e.getMessage(),
+                        "run the doctor again");
             }
         }
         return Finding.ok("compaction", "at most " + LONG_HISTORY + " revisions are kept");

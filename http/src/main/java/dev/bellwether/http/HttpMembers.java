@@ -526,15 +526,16 @@ public final class HttpMembers {
     }
 
     /**
-     * Returns what to tell in place of something that members did not tell: nothing else is kept back for that.
+     * Returns what to tell in place of the number of members, if nobody tells it: nothing else is kept back for that.
      *
      * @param what it is, for people
      */
-    public static Finding unknown(String about, String what, ElectionException why) {
+    public static Finding quorumUnknown(String what, ElectionException why) {
         return why instanceof AccessRefusedException
                 ? Finding.warning(
                         "rights", "we may not ask " + what, "ask for it with more rights; elections do not need it")
-                : Finding.warning(about, "it is not known " + what + ": " + why.getMessage(), "run the doctor again");
+                : Finding.warning(
+                        "quorum", "it is not known " + what + ": " + why.getMessage(), "run the doctor again");
     }
 
     private List<Endpoint> endpoints() {

@@ -106,13 +106,10 @@ final class KafkaDoctor {
         } catch (ExecutionException e) {
             var meaning = cause(e);
             if (meaning instanceof UnknownTopicOrPartitionException) {
-                if (use != Use.GROUPS) { // which is there when the first candidate has stood
-                    findings.add(error(
-                            use == Use.LOG ? LOG : JOURNAL,
-                            "the brokers say that there is no topic " + name
-                                    + ": it was deleted, or created a moment ago. While it is gone, nobody can be"
-                                    + " elected",
-                            "look again: connecting creates it, or prints the command that does"));
+                if (use == Use.LOG) {
+                    findings.add(gone(name, LOG));
+                } else if (use != Use.GROUPS) { // which is there when the first candidate has stood
+                    findings.add(gone(name, JOURNAL));
                 }
                 return;
             }
@@ -125,6 +122,14 @@ final class KafkaDoctor {
             }
             throw KafkaErrors.translated(meaning, settings, "the Kafka brokers at " + settings.bootstrap());
         }
+    }
+
+    private static Finding gone(String name, String about) {
+        return error(
+                about,
+                "the brokers say that there is no topic " + name
+                        + ": it was deleted, or created a moment ago. While it is gone, nobody can be elected",
+                "look again: connecting creates it, or prints the command that does");
     }
 
     private void replication(String name, TopicDescription topic, Config config, int brokers) {
