@@ -429,14 +429,7 @@ class LogHistoriesTest {
             }
             return new Broker(new AtomicBoolean());
         };
-        try (var said = new LogSaid();
-                var tail = new LogTail(PARTITION, connector, new Watcher())) {
-            tail.start();
-            Eventually.eventually(
-                    "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
-            assertThat(said.warnings(PARTITION + " may not be read now")).hasSize(1);
-            assertThat(said.warnings("reading " + PARTITION)).hasSize(1);
-        }
+        assertToldOnce(connector, PARTITION + " may not be read now", "reading " + PARTITION);
     }
 
     private static void assertToldOnce(KafkaException error, String warning) {
@@ -447,12 +440,18 @@ class LogHistoriesTest {
             }
             return new Broker(new AtomicBoolean());
         };
+        assertToldOnce(connector, warning);
+    }
+
+    private static void assertToldOnce(Supplier<MockConsumer<byte[], byte[]>> connector, String... warnings) {
         try (var said = new LogSaid();
                 var tail = new LogTail(PARTITION, connector, new Watcher())) {
             tail.start();
             Eventually.eventually(
                     "it is read", Duration.ofSeconds(30), () -> said.text().contains(PARTITION + " can be read again"));
-            assertThat(said.warnings(warning)).hasSize(1);
+            for (var warning : warnings) {
+                assertThat(said.warnings(warning)).hasSize(1);
+            }
         }
     }
 
