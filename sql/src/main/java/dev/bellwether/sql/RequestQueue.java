@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 final class RequestQueue {
     private static final Logger log = LoggerFactory.getLogger(RequestQueue.class);
     private static final AtomicLong SERIAL = new AtomicLong();
-    private static final long CLOSE_MILLIS = 2_000;
+    static final long CLOSE_MILLIS = 2_000;
     private static final long RESTART_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** So many at once, beside renewals: those that come meanwhile must not wait for all that claim. */
     static final int LARGEST_BATCH = 1_000;

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -95,6 +96,7 @@ class ClosingTest {
     @ParameterizedTest
     @MethodSource("databases")
     void aCloserThatIsInterruptedLetsWhatWasSubmittedBeFinished(String uri) {
+        var finished = 0;
         for (var round = 0; round < 20; round++) {
             var store = (LeaseStore) ConnectUri.parse(uri).connect();
             var claims = new ArrayList<Claim>();
@@ -107,10 +109,16 @@ class ClosingTest {
                     .forEach(answer -> assertThat(granted(answer)).isTrue());
             var released = claims.stream().map(store::release).toList();
             Thread.currentThread().interrupt();
+            var began = System.nanoTime();
             store.close();
+            var took = System.nanoTime() - began;
             assertThat(Thread.interrupted()).as("still interrupted").isTrue();
-            released.forEach(answer -> assertThat(granted(answer)).isTrue());
+            if (took < TimeUnit.MILLISECONDS.toNanos(RequestQueue.CLOSE_MILLIS)) { // it waits for no longer than that
+                released.forEach(answer -> assertThat(granted(answer)).isTrue());
+                finished++;
+            }
         }
+        assertThat(finished).as("rounds that this machine had time to finish").isPositive();
     }
 
     @ParameterizedTest
