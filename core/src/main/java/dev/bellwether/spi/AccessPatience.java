@@ -4,8 +4,6 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import java.time.Duration;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,11 +46,7 @@ public final class AccessPatience {
      * never does, nor does anything that is no {@link ElectionException}. All other election exceptions do.
      */
     public boolean ends(@Nullable Throwable error, long nowNanos) {
-        var unwrapped = Causes.of(error).stream()
-                .filter(one -> one.getCause() == null
-                        || !(one instanceof CompletionException || one instanceof ExecutionException))
-                .findFirst()
-                .orElse(error);
+        var unwrapped = error == null ? null : Causes.unwrapped(error);
         if (unwrapped instanceof AccessRefusedException refusal) {
             return refused(refusal, nowNanos);
         }

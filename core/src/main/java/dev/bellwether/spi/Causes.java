@@ -2,6 +2,8 @@ package dev.bellwether.spi;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /** What lies behind a failure. Thread-safe: it holds nothing. */
@@ -23,5 +25,14 @@ public final class Causes {
     public static Throwable root(Throwable failure) {
         var causes = of(failure);
         return causes.get(causes.size() - 1);
+    }
+
+    /** Returns what a future or a stage failed with, taken out of what these wrap it in. */
+    public static Throwable unwrapped(Throwable failure) {
+        return of(failure).stream()
+                .filter(one -> one.getCause() == null
+                        || !(one instanceof CompletionException || one instanceof ExecutionException))
+                .findFirst()
+                .orElse(failure);
     }
 }

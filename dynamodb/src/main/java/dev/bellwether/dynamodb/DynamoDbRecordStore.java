@@ -3,6 +3,7 @@ package dev.bellwether.dynamodb;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.LastSeen;
 import dev.bellwether.spi.RecordKey;
@@ -24,7 +25,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 import software.amazon.awssdk.services.dynamodb.model.ConditionalCheckFailedException;
@@ -166,8 +166,8 @@ final class DynamoDbRecordStore implements RecordStore {
     }
 
     /** What was not written: unless it stands there, since it was carried out before. */
-    private Written refused(Map<String, AttributeValue> item, @Nullable Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
+    private Written refused(Map<String, AttributeValue> item, Throwable error) {
+        var cause = Causes.unwrapped(error);
         if (!(cause instanceof ConditionalCheckFailedException refusal)) {
             throw cause instanceof RuntimeException plain ? plain : new CompletionException(cause);
         }

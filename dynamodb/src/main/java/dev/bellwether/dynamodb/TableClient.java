@@ -23,7 +23,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
@@ -164,8 +163,8 @@ final class TableClient implements AutoCloseable {
 
     // ---------------------------------------------------------------- what went wrong
 
-    private RuntimeException failure(String action, Duration timeout, @Nullable Throwable error) {
-        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    private RuntimeException failure(String action, Duration timeout, Throwable error) {
+        var cause = Causes.unwrapped(error);
         if (cause instanceof ConditionalCheckFailedException refused) {
             understood = true;
             return refused; // which is an answer
@@ -192,8 +191,8 @@ final class TableClient implements AutoCloseable {
         if (cause instanceof Error) {
             return new UnavailableException(settings + ": the AWS SDK has failed at " + action + ": " + cause, cause);
         }
-        var root = cause == null ? null : Causes.root(cause);
-        var why = root == null || root.getMessage() == null
+        var root = Causes.root(cause);
+        var why = root.getMessage() == null
                 ? "the connection was broken"
                 : (root instanceof UnknownHostException ? "unknown host " : "")
                         + settings.uri().redact(root.getMessage());

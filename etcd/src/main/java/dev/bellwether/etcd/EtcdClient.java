@@ -8,6 +8,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.http.RequestTime;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -17,7 +18,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -94,7 +94,7 @@ final class EtcdClient {
     private CompletableFuture<Json> attempt(int member, String path, String body, RequestTime time) {
         var deadline = System.nanoTime() + time.left().toNanos();
         return ask(member, true, path, body, time).exceptionallyCompose(error -> {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
+            var cause = Causes.unwrapped(error);
             return cause instanceof StaleTokenException
                     ? ask(member, false, path, body, time.until(deadline))
                     : CompletableFuture.failedFuture(cause);

@@ -3,6 +3,7 @@ package dev.bellwether.http;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Endpoint;
@@ -269,8 +270,7 @@ public final class HttpMembers {
     }
 
     private static boolean hasBroken(Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
-        var why = cause instanceof UnavailableException ? cause.getCause() : null;
+        var why = Causes.unwrapped(error) instanceof UnavailableException cause ? cause.getCause() : null;
         return why instanceof IOException && !isTimeout(why) && !(why instanceof ConnectException);
     }
 
@@ -278,7 +278,7 @@ public final class HttpMembers {
         var member = preferred.get();
         var left = time.until(deadline);
         return attempt.ask(member, tries > 1 ? left.half() : left).exceptionallyCompose(error -> {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
+            var cause = Causes.unwrapped(error);
             if (cause instanceof UnavailableException) {
                 left(member, cause);
                 if (tries > 1) {
@@ -384,8 +384,8 @@ public final class HttpMembers {
         }
     }
 
-    private RuntimeException unanswered(int member, String what, RequestTime time, @Nullable Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
+    private RuntimeException unanswered(int member, String what, RequestTime time, Throwable error) {
+        var cause = Causes.unwrapped(error);
         var who = uri + ": " + name(member);
         if (cause instanceof SSLException && !understood && !isBreak(cause.getCause())) {
             return wrong(
@@ -437,8 +437,8 @@ public final class HttpMembers {
         return error.getCause() instanceof WrongMemberException;
     }
 
-    private static boolean isTimeout(@Nullable Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
+    private static boolean isTimeout(Throwable error) {
+        var cause = Causes.unwrapped(error);
         return cause instanceof HttpTimeoutException || cause instanceof TimeoutException;
     }
 
@@ -447,7 +447,7 @@ public final class HttpMembers {
      * member.
      */
     public static boolean isOfNobody(Throwable error) {
-        var cause = error instanceof CompletionException ? error.getCause() : error;
+        var cause = Causes.unwrapped(error);
         return cause instanceof RejectedExecutionException
                 || (cause instanceof UnavailableException
                         && (cause.getCause() instanceof RequestTime.ShortTimeException

@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.Interrupts;
 import dev.bellwether.spi.Loop;
@@ -13,7 +14,6 @@ import dev.bellwether.spi.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -326,8 +326,7 @@ final class GroupSeat implements Seat, Journal.Reader, SeatThread {
 
     /** A brief wait of ours is no reason; what the brokers said is. */
     private static @Nullable Throwable reason(Throwable error) {
-        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-        return cause instanceof ElectionException ? cause : null;
+        return Causes.unwrapped(error) instanceof ElectionException said ? said : null;
     }
 
     private void heard() {

@@ -6,6 +6,7 @@ import static dev.bellwether.spi.Finding.warning;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Finding.Term;
@@ -81,7 +82,7 @@ final class KafkaDoctor {
         try {
             return await(admin.ask(client -> client.describeCluster().nodes())).size();
         } catch (ExecutionException e) {
-            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(Causes.unwrapped(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 
@@ -104,7 +105,7 @@ final class KafkaDoctor {
                 findings.add(ok("rights", "we may look at topic " + name + " and its settings"));
             }
         } catch (ExecutionException e) {
-            var meaning = cause(e);
+            var meaning = Causes.unwrapped(e);
             if (meaning instanceof UnknownTopicOrPartitionException) {
                 if (use == Use.LOG) {
                     findings.add(gone(name, LOG));
@@ -305,9 +306,5 @@ final class KafkaDoctor {
             Thread.currentThread().interrupt();
             throw new UnavailableException("interrupted while asking the Kafka brokers", e);
         }
-    }
-
-    private static Throwable cause(ExecutionException e) {
-        return e.getCause() == null ? e : e.getCause();
     }
 }

@@ -3,11 +3,10 @@ package dev.bellwether.kafka;
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -48,16 +47,11 @@ final class KafkaErrors {
 
     /** Returns a stage that fails with what our callers know. */
     static <T> CompletionStage<T> translated(CompletionStage<T> stage, Settings settings, String where) {
-        return stage.handle((value, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(value);
-                    }
-                    var cause =
-                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-                    return CompletableFuture.<T>failedFuture(
-                            cause instanceof ElectionException ? cause : translated(cause, settings, where));
-                })
-                .thenCompose(Function.identity());
+        return stage.exceptionallyCompose(error -> {
+            var cause = Causes.unwrapped(error);
+            return CompletableFuture.failedStage(
+                    cause instanceof ElectionException ? cause : translated(cause, settings, where));
+        });
     }
 
     /** Returns what to tell if this error is here to stay; empty if it may pass. */

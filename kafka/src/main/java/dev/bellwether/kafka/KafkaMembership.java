@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterMode;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.GroupMembership;
 import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.GroupObserver.Commit;
@@ -465,7 +466,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
                             Duration.ofNanos(System.nanoTime() - asked),
                             error == null || error instanceof TimeoutException
                                     ? null
-                                    : rosters.refusal(RosterTopic.cause(error), standing));
+                                    : rosters.refusal(Causes.unwrapped(error), standing));
                 }
             });
         }

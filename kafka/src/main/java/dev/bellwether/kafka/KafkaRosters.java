@@ -5,6 +5,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterState;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.GroupMembership;
@@ -20,14 +21,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -73,16 +72,10 @@ final class KafkaRosters implements RosterCarrier {
     @Override
     public CompletionStage<Optional<RosterState>> read(String roster) {
         return RosterGroups.read(settings, admin, roster)
-                .handle((state, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(state);
-                    }
-                    return CompletableFuture.<Optional<RosterState>>failedFuture(KafkaErrors.translated(
-                            error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
-                            new KafkaErrors.Resources(settings, RosterTopic.name(settings, roster), ""),
-                            "the Kafka cluster at " + settings.bootstrap()));
-                })
-                .thenCompose(Function.identity());
+                .exceptionallyCompose(error -> CompletableFuture.failedStage(KafkaErrors.translated(
+                        Causes.unwrapped(error),
+                        new KafkaErrors.Resources(settings, RosterTopic.name(settings, roster), ""),
+                        "the Kafka cluster at " + settings.bootstrap())));
     }
 
     /** Returns what an operator should fix in the rosters that there are, as far as we may look. */

@@ -3,6 +3,7 @@ package dev.bellwether.kafka;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import java.time.Duration;
 import java.util.List;
@@ -177,7 +178,7 @@ final class LeaderTopic {
                     .whenComplete((found, missing) -> {
                         if (missing == null) {
                             isRefused.set(false);
-                        } else if (cause(missing) instanceof UnknownTopicOrPartitionException) {
+                        } else if (Causes.unwrapped(missing) instanceof UnknownTopicOrPartitionException) {
                             if (settings.createTopic()) {
                                 createAgain();
                             } else if (isRefused.compareAndSet(false, true)) {
@@ -208,7 +209,7 @@ final class LeaderTopic {
 
     /** What may pass is tried again, and the reason why nobody leads meanwhile is told elsewhere. */
     private void createdAgain(int brokers, @Nullable Throwable refused) {
-        var cause = refused == null ? null : cause(refused);
+        var cause = refused == null ? null : Causes.unwrapped(refused);
         if (cause == null) {
             isRefused.set(false);
             log.warn(
@@ -275,12 +276,12 @@ final class LeaderTopic {
                     if (unknown == null && !changes.isEmpty()) {
                         change(resource, changes);
                     } else if (unknown != null) {
-                        unsettled = !(cause(unknown) instanceof AuthorizationException);
+                        unsettled = !(Causes.unwrapped(unknown) instanceof AuthorizationException);
                         if (isFirst) {
                             log.warn(
                                     "the settings of topic {} are not known ({}): look whether they are those of\n  {}",
                                     settings.topic(),
-                                    cause(unknown).getMessage(),
+                                    Causes.unwrapped(unknown).getMessage(),
                                     command());
                         }
                     }
@@ -310,7 +311,7 @@ final class LeaderTopic {
                 .whenComplete((done, refused) -> {
                     if (refused == null) {
                         log.info("topic {} was created by the brokers, and has our settings now", settings.topic());
-                    } else if (cause(refused) instanceof RetriableException) {
+                    } else if (Causes.unwrapped(refused) instanceof RetriableException) {
                         log.debug("topic {} was not given our settings; trying again", settings.topic(), refused);
                     } else {
                         unsettled = false;
@@ -367,7 +368,7 @@ final class LeaderTopic {
             if (e.getCause() instanceof UnknownTopicOrPartitionException) {
                 return false;
             }
-            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(Causes.unwrapped(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 
@@ -392,7 +393,7 @@ final class LeaderTopic {
                                 + e.getCause().getMessage() + "): have it created by\n  " + command(),
                         e.getCause());
             }
-            throw KafkaErrors.translated(cause(e), settings, "the Kafka brokers at " + settings.bootstrap());
+            throw KafkaErrors.translated(Causes.unwrapped(e), settings, "the Kafka brokers at " + settings.bootstrap());
         }
     }
 
@@ -471,10 +472,6 @@ final class LeaderTopic {
 
     private static Optional<String> value(Config config, String name) {
         return Optional.ofNullable(config.get(name)).map(entry -> entry.value());
-    }
-
-    private static Throwable cause(Throwable error) {
-        return error.getCause() == null ? error : error.getCause();
     }
 
     static <T> T await(KafkaFuture<T> future, Duration patience)

@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.RosterMode;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import java.time.Duration;
@@ -14,7 +15,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -146,7 +146,7 @@ final class RosterTopic {
 
     private static ElectionException translated(ExecutionException error, Settings settings, String name) {
         return KafkaErrors.translated(
-                cause(error),
+                Causes.unwrapped(error),
                 new KafkaErrors.Resources(settings, name, ""),
                 "the Kafka brokers at " + settings.bootstrap());
     }
@@ -160,10 +160,10 @@ final class RosterTopic {
                 .whenComplete((found, error) -> {
                     if (error == null) {
                         looked.complete(Optional.ofNullable(found.get(name)));
-                    } else if (cause(error) instanceof UnknownTopicOrPartitionException) {
+                    } else if (Causes.unwrapped(error) instanceof UnknownTopicOrPartitionException) {
                         looked.complete(Optional.empty());
                     } else {
-                        looked.completeExceptionally(cause(error));
+                        looked.completeExceptionally(Causes.unwrapped(error));
                     }
                 });
         return looked;
@@ -215,7 +215,7 @@ final class RosterTopic {
                         .toCompletionStage()
                         .thenApply(created -> nodes.size()))
                 .whenComplete((brokers, error) -> {
-                    var cause = error == null ? null : cause(error);
+                    var cause = error == null ? null : Causes.unwrapped(error);
                     if (cause == null) {
                         absence.isOver(name);
                         log.warn(
@@ -269,7 +269,7 @@ final class RosterTopic {
         admin.ask(client -> client.createPartitions(Map.of(name, NewPartitions.increaseTo(config.partitions())))
                         .all())
                 .toCompletionStage()
-                .exceptionallyCompose(error -> cause(error) instanceof InvalidPartitionsException
+                .exceptionallyCompose(error -> Causes.unwrapped(error) instanceof InvalidPartitionsException
                         ? CompletableFuture.completedStage(null) // it has them; who gave them to it may have died since
                         : CompletableFuture.failedStage(error))
                 .thenCompose(grown -> replicas(admin, name))
@@ -285,7 +285,7 @@ final class RosterTopic {
                                 name,
                                 config.partitions(),
                                 CONFIG,
-                                cause(error).getMessage());
+                                Causes.unwrapped(error).getMessage());
                     }
                 });
     }
@@ -318,7 +318,7 @@ final class RosterTopic {
                 .toCompletionStage()
                 .thenApply(found -> Objects.requireNonNull(found.get(resource(name))).entries().stream()
                         .noneMatch(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG))
-                .exceptionallyCompose(error -> cause(error) instanceof AuthorizationException
+                .exceptionallyCompose(error -> Causes.unwrapped(error) instanceof AuthorizationException
                         ? CompletableFuture.completedStage(false)
                         : CompletableFuture.failedStage(error));
     }
@@ -334,12 +334,6 @@ final class RosterTopic {
 
     private static ConfigResource resource(String name) {
         return new ConfigResource(ConfigResource.Type.TOPIC, name);
-    }
-
-    static Throwable cause(Throwable error) {
-        return error instanceof CompletionException || error instanceof ExecutionException
-                ? Objects.requireNonNull(error.getCause())
-                : error;
     }
 
     private static NewTopic newTopic(String name, RosterConfig config, int brokers) {

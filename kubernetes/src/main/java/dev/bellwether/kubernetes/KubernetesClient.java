@@ -7,6 +7,7 @@ import dev.bellwether.http.HttpMembers;
 import dev.bellwether.http.Json;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.http.RequestTime;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import java.io.UncheckedIOException;
@@ -22,7 +23,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -171,7 +171,7 @@ final class KubernetesClient {
         }
         var deadline = System.nanoTime() + time.left().toNanos();
         return attempt(urgency, verb, path, method, true, time).exceptionallyCompose(error -> {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
+            var cause = Causes.unwrapped(error);
             return cause instanceof StaleTokenException
                     ? attempt(urgency, verb, path, method, false, time.until(deadline))
                     : CompletableFuture.failedFuture(cause);
@@ -203,7 +203,7 @@ final class KubernetesClient {
                         .thenComposeAsync(
                                 until -> request.apply(time.until(until)), DelayThread.after(Duration.ofNanos(pause)));
         return asked.exceptionallyCompose(error -> {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
+            var cause = Causes.unwrapped(error);
             return cause instanceof PausedException
                     ? whenAllowed(urgency, deadline, time, request)
                     : CompletableFuture.failedFuture(cause);

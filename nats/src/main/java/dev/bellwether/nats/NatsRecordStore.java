@@ -5,6 +5,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Listeners;
@@ -205,8 +206,7 @@ final class NatsRecordStore implements RecordStore {
                     if (error == null) {
                         return Written.at(revision, Instant.EPOCH); // the acknowledgement does not say when
                     }
-                    var cause = error instanceof CompletionException wrapped ? wrapped.getCause() : error;
-                    if (cause instanceof BucketClient.Outdated outdated) {
+                    if (Causes.unwrapped(error) instanceof BucketClient.Outdated outdated) {
                         return Written.outdated(outdated.revision());
                     }
                     throw error instanceof CompletionException wrapped ? wrapped : new CompletionException(error);

@@ -2,6 +2,7 @@ package dev.bellwether.nats;
 
 import dev.bellwether.AccessRefusedException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter;
 import io.nats.client.Connection;
@@ -13,7 +14,6 @@ import io.nats.client.support.JsonValue;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -87,8 +87,7 @@ final class Requests {
         return rights.watched(subject, asked, reply)
                 .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
                 .handle((message, error) -> {
-                    var missing = cause(error);
-                    if (missing instanceof AccessRefusedException) {
+                    if (error != null && Causes.unwrapped(error) instanceof AccessRefusedException missing) {
                         if (rights.isDeaf()) {
                             signs.deaf();
                         }
@@ -124,10 +123,6 @@ final class Requests {
                 description + " has nobody to answer on " + subject
                         + ": JetStream is off there, or the bucket is gone or has no leader",
                 error);
-    }
-
-    private static @Nullable Throwable cause(@Nullable Throwable error) {
-        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
     /** Returns what an error in an answer means: of a write, that nobody knows whether it was carried out. */

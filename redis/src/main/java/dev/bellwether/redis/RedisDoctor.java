@@ -2,6 +2,7 @@ package dev.bellwether.redis;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import io.lettuce.core.api.async.RedisAsyncCommands;
@@ -93,7 +94,7 @@ final class RedisDoctor {
     private static CompletableFuture<RedisDoctor> orUnknown(
             RedisSettings settings, Map<String, String> info, CompletableFuture<RedisDoctor> found) {
         return found.exceptionallyCompose(error -> {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
+            var cause = Causes.unwrapped(error);
             return cause instanceof ElectionException said && !(said instanceof UnavailableException)
                     ? CompletableFuture.completedFuture(
                             new RedisDoctor(settings, info, Map.of(), 0, String.valueOf(said.getMessage())))

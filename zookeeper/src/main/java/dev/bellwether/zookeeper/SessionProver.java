@@ -2,6 +2,7 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
@@ -13,7 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -391,8 +391,7 @@ final class SessionProver {
 
         /** Whether the error is about one node, and it is known about which. */
         private boolean isOfOne(Throwable error) {
-            var cause = error instanceof CompletionException ? error.getCause() : error;
-            return cause instanceof RefusedTransaction transaction
+            return Causes.unwrapped(error) instanceof RefusedTransaction transaction
                     && isAnswer(ZooKeeperErrors.code(error))
                     && transaction.failed() >= 0;
         }

@@ -2,6 +2,7 @@ package dev.bellwether.zookeeper;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Finding.Term;
@@ -83,7 +84,7 @@ final class ZooKeeperDoctor {
         try {
             await(session.prover().learnHops());
         } catch (ExecutionException e) {
-            throw ZooKeeperErrors.translated(cause(e), session.where());
+            throw ZooKeeperErrors.translated(Causes.unwrapped(e), session.where());
         }
         var prover = session.prover();
         var tooShort = prover.tooShort(config);
@@ -216,10 +217,10 @@ final class ZooKeeperDoctor {
         try {
             return await(session.requests().exists(path, null)).isEmpty();
         } catch (ExecutionException e) {
-            if (ZooKeeperErrors.code(cause(e)) == Code.NOAUTH) {
+            if (ZooKeeperErrors.code(Causes.unwrapped(e)) == Code.NOAUTH) {
                 return false; // of what is not there, nobody is refused an answer
             }
-            throw ZooKeeperErrors.translated(cause(e), session.where());
+            throw ZooKeeperErrors.translated(Causes.unwrapped(e), session.where());
         }
     }
 
@@ -237,14 +238,10 @@ final class ZooKeeperDoctor {
 
     /** Returns what the servers have answered; throws if they have not, which nobody can put right for us. */
     private Throwable answer(ExecutionException e) {
-        var error = cause(e);
+        var error = Causes.unwrapped(e);
         if (ZooKeeperErrors.isUnanswered(error)) {
             throw ZooKeeperErrors.translated(error, session.where());
         }
         return error;
-    }
-
-    private static Throwable cause(ExecutionException e) {
-        return e.getCause() == null ? e : e.getCause();
     }
 }

@@ -6,6 +6,7 @@ import dev.bellwether.Metrics.Attempt;
 import dev.bellwether.internal.loop.Requests;
 import dev.bellwether.spi.AccessPatience;
 import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.HandOverNote;
@@ -22,7 +23,6 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -992,10 +992,7 @@ final class LeaseSeat implements Seat {
     }
 
     static <T> void deliver(Loop loop, CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        stage.whenComplete((value, error) -> loop.execute(() -> then.accept(
-                value,
-                error instanceof CompletionException wrapped && wrapped.getCause() != null
-                        ? wrapped.getCause()
-                        : error)));
+        stage.whenComplete((value, error) ->
+                loop.execute(() -> then.accept(value, error == null ? null : Causes.unwrapped(error))));
     }
 }

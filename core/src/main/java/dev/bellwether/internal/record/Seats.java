@@ -4,6 +4,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.spi.Answer;
+import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Clock;
 import dev.bellwether.spi.Lease;
@@ -20,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -655,7 +655,7 @@ final class Seats {
 
     /** Returns the error that a stage failed with; that there was no answer, if it is none that says more. */
     static RuntimeException cause(@Nullable Throwable error) {
-        var cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        var cause = error == null ? null : Causes.unwrapped(error);
         return cause instanceof RuntimeException plain ? plain : new UnavailableException("no answer: " + cause, cause);
     }
 
