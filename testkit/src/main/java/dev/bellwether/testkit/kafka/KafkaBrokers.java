@@ -3,12 +3,11 @@ package dev.bellwether.testkit.kafka;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.servers.Ports;
+import dev.bellwether.testkit.servers.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -141,7 +140,7 @@ public final class KafkaBrokers implements AutoCloseable {
 
     private void end() {
         brokers.forEach(Broker::kill);
-        delete(directory);
+        ServerProcess.delete(directory);
     }
 
     private static Map<String, String> properties(Node node, List<Node> nodes, Map<String, String> settings) {
@@ -186,16 +185,6 @@ public final class KafkaBrokers implements AutoCloseable {
     private static Path temporaryDirectory() {
         try {
             return Files.createTempDirectory("bellwether-kafka-");
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void delete(Path tree) {
-        try (var paths = Files.walk(tree, new FileVisitOption[0])) {
-            for (var path : paths.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(path);
-            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

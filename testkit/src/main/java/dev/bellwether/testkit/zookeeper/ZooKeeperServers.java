@@ -3,11 +3,11 @@ package dev.bellwether.testkit.zookeeper;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Link;
 import dev.bellwether.testkit.servers.Ports;
+import dev.bellwether.testkit.servers.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -170,13 +170,7 @@ public final class ZooKeeperServers implements AutoCloseable {
 
     private void end() {
         servers.forEach(ZooKeeperServer::kill);
-        try (var paths = Files.walk(directory)) {
-            for (var path : paths.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(path);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        ServerProcess.delete(directory);
     }
 
     private static Map<String, String> settings(
