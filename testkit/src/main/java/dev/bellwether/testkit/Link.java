@@ -1,5 +1,7 @@
 package dev.bellwether.testkit;
 
+import java.util.List;
+
 /**
  * The way between one client and the server, which a test can cut: a black hole, not a reset.
  *
@@ -8,6 +10,25 @@ package dev.bellwether.testkit;
  * taken effect when it returns: what is sent from then on does not pass.
  */
 public interface Link {
+    /** Returns several as one. */
+    static Link all(List<? extends Link> links) {
+        return new Link() {
+            @Override
+            public void cut(Way way) {
+                links.forEach(link -> link.cut(way));
+            }
+
+            @Override
+            public void heal() {
+                links.forEach(Link::heal);
+            }
+
+            @Override
+            public void reset() {
+                links.forEach(Link::reset);
+            }
+        };
+    }
 
     /** Lets nothing through, either way. */
     default void cut() {

@@ -3,6 +3,7 @@ package dev.bellwether.testkit;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -43,7 +44,7 @@ class JointContractTest extends ElectionsContract {
             var ofNext = next.connectLinked(plain(config));
             return new Linked(
                     Elections.jointly(ofOld.elections(), ofNext.elections(), config),
-                    new BothLinks(ofOld.link(), ofNext.link()));
+                    Link.all(List.of(ofOld.link(), ofNext.link())));
         }
 
         /** Nobody stands in the elections of one alone: they have nothing to tell. */
@@ -77,26 +78,6 @@ class JointContractTest extends ElectionsContract {
         public void resumeServer() {
             old.resumeServer();
             next.resumeServer();
-        }
-    }
-
-    private record BothLinks(Link old, Link next) implements Link {
-        @Override
-        public void cut(Way way) {
-            old.cut(way);
-            next.cut(way);
-        }
-
-        @Override
-        public void heal() {
-            old.heal();
-            next.heal();
-        }
-
-        @Override
-        public void reset() {
-            old.reset();
-            next.reset();
         }
     }
 }

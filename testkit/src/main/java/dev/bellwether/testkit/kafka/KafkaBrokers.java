@@ -99,22 +99,7 @@ public final class KafkaBrokers implements AutoCloseable {
 
     /** Returns the links of this number to all brokers as one. */
     public Link link(int link) {
-        return new Link() {
-            @Override
-            public void cut(Way way) {
-                brokers.forEach(broker -> broker.link(link).cut(way));
-            }
-
-            @Override
-            public void heal() {
-                brokers.forEach(broker -> broker.link(link).heal());
-            }
-
-            @Override
-            public void reset() {
-                brokers.forEach(broker -> broker.link(link).reset());
-            }
-        };
+        return Link.all(brokers.stream().map(broker -> broker.link(link)).toList());
     }
 
     /** Returns the brokers, in the order of their ids, which begin at 1. */

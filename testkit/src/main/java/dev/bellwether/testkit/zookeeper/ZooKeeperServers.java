@@ -114,22 +114,7 @@ public final class ZooKeeperServers implements AutoCloseable {
 
     /** Returns the links of this number to all servers as one. */
     public Link link(int link) {
-        return new Link() {
-            @Override
-            public void cut(Way way) {
-                servers.forEach(server -> server.link(link).cut(way));
-            }
-
-            @Override
-            public void heal() {
-                servers.forEach(server -> server.link(link).heal());
-            }
-
-            @Override
-            public void reset() {
-                servers.forEach(server -> server.link(link).reset());
-            }
-        };
+        return Link.all(servers.stream().map(server -> server.link(link)).toList());
     }
 
     /** Returns the servers, in the order of their ids, which begin at 1. */
