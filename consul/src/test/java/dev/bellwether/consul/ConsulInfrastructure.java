@@ -1,45 +1,17 @@
 package dev.bellwether.consul;
 
-import dev.bellwether.Elections;
-import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.fixtures.ServerInfrastructure;
 import dev.bellwether.http.Json;
-import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.Infrastructure;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 
 /** Keys under a prefix as the contract wants them. Confined to the thread of the test. */
-final class ConsulInfrastructure implements Infrastructure {
+final class ConsulInfrastructure extends ServerInfrastructure {
     private final ConsulServers servers;
-    private final List<FaultProxy> proxies = new ArrayList<>();
 
     ConsulInfrastructure(ConsulServers servers) {
+        super("Consul", servers.member(0), port -> "consul://127.0.0.1:" + port + "/contract");
         this.servers = servers;
-    }
-
-    @Override
-    public String describe() {
-        return "Consul";
-    }
-
-    @Override
-    public Duration lease() {
-        return Duration.ofSeconds(1);
-    }
-
-    @Override
-    public Elections connect(ElectionsConfig config) {
-        return Elections.connect(servers.uri("/contract"), config);
-    }
-
-    @Override
-    public Linked connectLinked(ElectionsConfig config) {
-        var proxy = FaultProxy.to("127.0.0.1", servers.member(0).port());
-        proxies.add(proxy);
-        return new Linked(Elections.connect("consul://127.0.0.1:" + proxy.port() + "/contract", config), proxy);
     }
 
     @Override
@@ -54,23 +26,7 @@ final class ConsulInfrastructure implements Infrastructure {
 
     @Override
     public void restartServer() {
-        servers.member(0).kill();
-        servers.member(0).start();
+        super.restartServer();
         servers.member(0).awaitReady(); // it listens before it has chosen itself
-    }
-
-    @Override
-    public void pauseServer() {
-        servers.member(0).pause();
-    }
-
-    @Override
-    public void resumeServer() {
-        servers.member(0).resume();
-    }
-
-    @Override
-    public void close() {
-        proxies.forEach(FaultProxy::close);
     }
 }

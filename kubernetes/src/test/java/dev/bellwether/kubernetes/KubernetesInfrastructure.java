@@ -1,28 +1,18 @@
 package dev.bellwether.kubernetes;
 
-import dev.bellwether.Elections;
-import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.KubernetesServers;
+import dev.bellwether.fixtures.ServerInfrastructure;
 import dev.bellwether.http.Json;
-import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.Infrastructure;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 
 /** Leases of a namespace as the contract wants them. Confined to the thread of the test. */
-final class KubernetesInfrastructure implements Infrastructure {
+final class KubernetesInfrastructure extends ServerInfrastructure {
     private final KubernetesServers servers;
-    private final List<FaultProxy> proxies = new ArrayList<>();
 
     KubernetesInfrastructure(KubernetesServers servers) {
+        super("Kubernetes", servers.member(0), port -> "k8s:contract?kubeconfig=" + servers.kubeconfig(port));
         this.servers = servers;
-    }
-
-    @Override
-    public String describe() {
-        return "Kubernetes";
     }
 
     @Override
@@ -33,19 +23,6 @@ final class KubernetesInfrastructure implements Infrastructure {
     @Override
     public Duration longLease() {
         return Duration.ofSeconds(20);
-    }
-
-    @Override
-    public Elections connect(ElectionsConfig config) {
-        return Elections.connect(servers.uri("contract", ""), config);
-    }
-
-    @Override
-    public Linked connectLinked(ElectionsConfig config) {
-        var proxy = FaultProxy.to("127.0.0.1", servers.member(0).port());
-        proxies.add(proxy);
-        return new Linked(
-                Elections.connect("k8s:contract?kubeconfig=" + servers.kubeconfig(proxy.port()), config), proxy);
     }
 
     @Override
@@ -60,23 +37,7 @@ final class KubernetesInfrastructure implements Infrastructure {
 
     @Override
     public void restartServer() {
-        servers.member(0).kill();
-        servers.member(0).start();
+        super.restartServer();
         servers.awaitLeases(0);
-    }
-
-    @Override
-    public void pauseServer() {
-        servers.member(0).pause();
-    }
-
-    @Override
-    public void resumeServer() {
-        servers.member(0).resume();
-    }
-
-    @Override
-    public void close() {
-        proxies.forEach(FaultProxy::close);
     }
 }

@@ -24,21 +24,6 @@ class NatsContractTest extends ElectionsContract {
 
     @Override
     protected Infrastructure infrastructure() {
-        return new NatsInfrastructure("NATS", server.uri("bucket=" + NatsInfrastructure.BUCKET), server) {
-            @Override
-            public void restartServer() {
-                server.crashAndRestart();
-            }
-
-            @Override
-            public void pauseServer() {
-                server.pause();
-            }
-
-            @Override
-            public void resumeServer() {
-                server.resume();
-            }
-        };
+        return new NatsInfrastructure("NATS", server.uri("bucket=" + NatsInfrastructure.BUCKET), server);
     }
 }
