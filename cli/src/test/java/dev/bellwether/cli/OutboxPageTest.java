@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxSchema;
@@ -243,19 +244,11 @@ class OutboxPageTest {
     }
 
     private static void execute(String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(DB);
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(DB, sql);
     }
 
     private static long number(String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(DB);
-                var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        }
+        return Sql.number(DB, sql);
     }
 
     private String console(String... more) {

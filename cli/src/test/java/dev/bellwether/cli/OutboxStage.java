@@ -3,6 +3,7 @@ package dev.bellwether.cli;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
 import java.io.IOException;
@@ -64,21 +65,11 @@ public final class OutboxStage implements AutoCloseable {
     }
 
     public void execute(String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(db());
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(db(), sql);
     }
 
     public long number(String sql) {
-        try (var connection = DriverManager.getConnection(db());
-                var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        } catch (SQLException e) {
-            throw new IllegalStateException(sql, e);
-        }
+        return Sql.number(db(), sql);
     }
 
     public void awaitEmpty(String table) {

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -181,12 +182,8 @@ class InboxTest {
     }
 
     private static long session(Connection connection, Database kind) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        kind == Database.POSTGRESQL ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()")) {
-            result.next();
-            return result.getLong(1);
-        }
+        return number(
+                connection, kind == Database.POSTGRESQL ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()");
     }
 
     private static boolean waits(Stage stage, Database kind, long session) {

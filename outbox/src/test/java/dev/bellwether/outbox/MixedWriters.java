@@ -1,5 +1,7 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.execute;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -251,12 +253,6 @@ final class MixedWriters implements AutoCloseable {
                         statement.executeQuery("SELECT n FROM " + counters + " WHERE k = 'k" + key + "' FOR UPDATE")) {
             result.next();
             return result.getInt(1);
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -158,11 +159,7 @@ class MysqlFamilyTest {
     }
 
     private static long waitTimeout(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery("SELECT @@SESSION.wait_timeout")) {
-            result.next();
-            return result.getLong(1);
-        }
+        return number(connection, "SELECT @@SESSION.wait_timeout");
     }
 
     /** As firewalls and servers do with connections over which nothing is said for long. */

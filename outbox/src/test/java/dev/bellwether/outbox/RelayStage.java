@@ -2,6 +2,7 @@ package dev.bellwether.outbox;
 
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.testkit.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -137,20 +138,16 @@ final class RelayStage implements AutoCloseable {
     }
 
     long number(String sql) {
-        try (var connection = database.getConnection();
-                var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
+        try (var connection = connect()) {
+            return Sql.number(connection, sql);
         } catch (SQLException e) {
             throw new IllegalStateException(sql, e);
         }
     }
 
     void execute(String sql) throws SQLException {
-        try (var connection = database.getConnection();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
+        try (var connection = connect()) {
+            Sql.execute(connection, sql);
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.execute;
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.PostgresServer;
@@ -68,19 +70,5 @@ class SweepTest {
                 connection,
                 "SELECT heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read FROM pg_statio_user_tables"
                         + " WHERE relname = '" + table.name() + "'");
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    private static long number(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.execute;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.fixtures.MysqlFamilyServer;
@@ -58,12 +59,6 @@ class TableCaseTest {
             if (!sql.isBlank()) {
                 execute(connection, sql);
             }
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
         }
     }
 }

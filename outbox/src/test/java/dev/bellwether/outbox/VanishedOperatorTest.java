@@ -1,5 +1,6 @@
 package dev.bellwether.outbox;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -266,11 +267,7 @@ class VanishedOperatorTest {
     }
 
     private static long waitTimeout(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery("SELECT @@SESSION.wait_timeout")) {
-            result.next();
-            return result.getLong(1);
-        }
+        return number(connection, "SELECT @@SESSION.wait_timeout");
     }
 
     @Test

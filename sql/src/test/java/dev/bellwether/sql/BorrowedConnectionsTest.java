@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -591,18 +592,6 @@ class BorrowedConnectionsTest {
 
     private Claim claim(String candidate) {
         return new Claim(election, candidate, UUID.randomUUID().toString(), LONG, LONG, 0, Map.of());
-    }
-
-    private static void execute(String uri, String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(uri)) {
-            execute(connection, sql);
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
     }
 
     /** Where connections come from. */

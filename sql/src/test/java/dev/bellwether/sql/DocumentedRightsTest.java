@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -194,12 +195,5 @@ class DocumentedRightsTest {
         var sql = BLOCK.matcher(section.group(1)).results().toList().get(block).group(1);
         return List.of(
                 sql.replaceAll("--.*", "").strip().replaceAll("\\s+", " ").split("; ?", -1));
-    }
-
-    private static void execute(String uri, String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(uri);
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
     }
 }

@@ -1,5 +1,7 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
@@ -114,22 +116,6 @@ class ForeignLocksTest {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             assertThat(result.next()).isTrue();
-        }
-    }
-
-    private static long number(Connection connection, String sql) {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        } catch (SQLException e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
@@ -69,14 +70,6 @@ class H2Test {
 
     private static long now(Connection connection) throws SQLException {
         return number(connection, "SELECT " + Dialect.H2.now());
-    }
-
-    private static long number(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        }
     }
 
     private interface Step {

@@ -1,5 +1,7 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -167,25 +169,11 @@ class LockLimitTest {
         }
     }
 
-    private static long number(Connection connection, String sql) {
-        try {
-            return Long.parseLong(text(connection, sql));
-        } catch (SQLException e) {
-            throw new AssertionError(e);
-        }
-    }
-
     private static String text(Connection connection, String sql) throws SQLException {
         try (var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             result.next();
             return result.getString(1);
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
         }
     }
 }

@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
@@ -420,9 +421,6 @@ class NoticesTest {
     }
 
     private void execute(String sql) throws SQLException {
-        try (var connection = server.connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(server.uri(), sql);
     }
 }

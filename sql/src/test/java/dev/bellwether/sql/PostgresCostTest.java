@@ -8,6 +8,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.testkit.Eventually;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -122,9 +123,6 @@ class PostgresCostTest {
     }
 
     private void execute(String sql) throws SQLException {
-        try (var connection = server.connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(server.uri(), sql);
     }
 }

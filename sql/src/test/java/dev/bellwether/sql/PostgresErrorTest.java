@@ -13,6 +13,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
@@ -254,9 +255,6 @@ class PostgresErrorTest {
     }
 
     private void execute(String sql) throws SQLException {
-        try (var connection = server.connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(server.uri(), sql);
     }
 }

@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -11,6 +12,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.fixtures.Scripts;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Lease;
@@ -372,19 +374,8 @@ class PostgresFaultTest {
         return new HikariDataSource(config);
     }
 
-    private static long number(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        }
-    }
-
     private void execute(String sql) throws SQLException {
-        try (var connection = server.connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(server.uri(), sql);
     }
 
     /** What fakes the wall clock of a JVM and nothing else. */

@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -232,12 +233,5 @@ class RightsTest {
 
     private static boolean lives(Candidacy candidacy) {
         return candidacy.status().phase() != Phase.CLOSED && candidacy.failure().isEmpty();
-    }
-
-    private static void execute(String uri, String sql) throws SQLException {
-        try (var connection = DriverManager.getConnection(uri);
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
     }
 }

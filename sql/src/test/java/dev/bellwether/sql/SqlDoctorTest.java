@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.execute;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -389,11 +390,5 @@ class SqlDoctorTest {
                 return false;
             }
         });
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
     }
 }

@@ -2,12 +2,11 @@ package dev.bellwether.sql;
 
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.FaultProxy;
 import dev.bellwether.testkit.Infrastructure;
 import dev.bellwether.testkit.LinkedLeaseStore;
-import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,14 +63,7 @@ class SqlInfrastructure implements Infrastructure {
     }
 
     final long count(String sql) {
-        try (var connection = DriverManager.getConnection(uri);
-                var statement = connection.createStatement();
-                var result = statement.executeQuery(sql)) {
-            result.next();
-            return result.getLong(1);
-        } catch (SQLException e) {
-            throw new IllegalStateException(sql, e);
-        }
+        return Sql.number(uri, sql);
     }
 
     @Override

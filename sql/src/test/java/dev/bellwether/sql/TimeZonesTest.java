@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Sql.number;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
@@ -157,12 +158,7 @@ class TimeZonesTest {
     }
 
     private static long clock(Connection connection) throws SQLException {
-        try (var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        "SELECT " + Dialect.of(connection).now())) {
-            result.next();
-            return result.getLong(1);
-        }
+        return number(connection, "SELECT " + Dialect.of(connection).now());
     }
 
     private static long spread(List<Long> clocks) {

@@ -8,8 +8,8 @@ import dev.bellwether.Elections;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import java.nio.file.Path;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
@@ -80,10 +80,6 @@ class UnknownColumnsTest {
     }
 
     private static void execute(String uri, String sql) throws SQLException {
-        var plain = uri.replaceFirst("[;?&]bellwether\\.table=$", "");
-        try (var connection = DriverManager.getConnection(plain);
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(uri.replaceFirst("[;?&]bellwether\\.table=$", ""), sql);
     }
 }

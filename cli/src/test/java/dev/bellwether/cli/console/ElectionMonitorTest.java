@@ -11,6 +11,7 @@ import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.page.Feed;
 import dev.bellwether.cli.page.PageClock;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import java.io.StringWriter;
@@ -184,9 +185,6 @@ class ElectionMonitorTest {
     }
 
     private static void execute(String sql) throws SQLException {
-        try (var connection = PostgresServer.shared().connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(PostgresServer.shared().uri(), sql);
     }
 }

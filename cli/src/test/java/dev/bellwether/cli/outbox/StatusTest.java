@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.cli.Spoken;
 import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.fixtures.Sql;
 import dev.bellwether.testkit.Eventually;
 import java.io.StringWriter;
 import java.sql.SQLException;
@@ -125,10 +126,7 @@ class StatusTest {
     }
 
     private static void execute(String sql) throws SQLException {
-        try (var connection = PostgresServer.shared().connect();
-                var statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
+        Sql.execute(PostgresServer.shared().uri(), sql);
     }
 
     @Test
