@@ -1,5 +1,6 @@
 package dev.bellwether.etcd;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -10,6 +11,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.BusyPool;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.EtcdServer;
 import dev.bellwether.fixtures.EtcdServers;
 import dev.bellwether.http.HttpClients;
@@ -640,17 +642,6 @@ class TroubleTest {
     }
 
     private static List<Finding> find(String uri) {
-        var backend = ConnectUri.parse(uri).connect();
-        try {
-            return backend.findings(CONFIG);
-        } finally {
-            backend.close();
-        }
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
+        return Doctor.find(uri, CONFIG);
     }
 }

@@ -1,9 +1,10 @@
 package dev.bellwether.kafka;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
-import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import java.lang.reflect.Proxy;
@@ -158,13 +159,7 @@ class KafkaDoctorTest {
     }
 
     private static List<Finding> find(String bootstrap, String topic) {
-        var backend =
-                ConnectUri.parse("kafka://" + bootstrap + "?topic=" + topic).connect();
-        try {
-            return backend.findings(CandidacyConfig.ofLease(Duration.ofSeconds(6)));
-        } finally {
-            backend.close();
-        }
+        return Doctor.find("kafka://" + bootstrap + "?topic=" + topic, CandidacyConfig.ofLease(Duration.ofSeconds(6)));
     }
 
     private static List<Finding.Level> levels(List<Finding> findings) {
@@ -176,11 +171,5 @@ class KafkaDoctorTest {
                 .filter(one -> one.level() == level)
                 .map(Finding::says)
                 .toList();
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
     }
 }

@@ -1,8 +1,10 @@
 package dev.bellwether.nats;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
@@ -137,21 +139,10 @@ class CheckupTest {
     }
 
     private static List<Finding> find(String uri) {
-        var backend = ConnectUri.parse(uri).connect();
-        try {
-            return backend.findings(config());
-        } finally {
-            backend.close();
-        }
+        return Doctor.find(uri, config());
     }
 
     private static CandidacyConfig config() {
         return CandidacyConfig.ofLease(Duration.ofSeconds(12));
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
     }
 }

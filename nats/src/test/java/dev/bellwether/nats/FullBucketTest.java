@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.NatsServers;
-import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import io.nats.client.JetStreamApiException;
@@ -149,10 +149,8 @@ class FullBucketTest {
     }
 
     private static List<String> findings(String uri) {
-        try (var backend = ConnectUri.parse(uri).connect()) {
-            return backend.findings(CandidacyConfig.defaults()).stream()
-                    .map(Finding::says)
-                    .toList();
-        }
+        return Doctor.find(uri, CandidacyConfig.defaults()).stream()
+                .map(Finding::says)
+                .toList();
     }
 }

@@ -9,6 +9,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.Metrics;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
@@ -514,9 +515,7 @@ class DurabilityTest {
     }
 
     private static List<Finding> findings(ValkeyServer server, String rest) {
-        try (var backend = ConnectUri.parse(server.uri(rest)).connect()) {
-            return backend.findings(CONFIG);
-        }
+        return Doctor.find(server.uri(rest), CONFIG);
     }
 
     /** A client of the application's. */

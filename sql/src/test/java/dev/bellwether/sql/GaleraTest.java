@@ -3,6 +3,7 @@ package dev.bellwether.sql;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.GaleraServers;
 import dev.bellwether.spi.Answer;
 import dev.bellwether.spi.Claim;
@@ -50,17 +51,9 @@ class GaleraTest {
     @Test
     void theDoctorRefusesIt() {
         for (var node : servers.nodes()) {
-            var backend = ConnectUri.parse(node.uri()).connect();
-            try {
-                var found = backend.findings(CandidacyConfig.ofLease(LEASE)).stream()
-                        .filter(one -> one.about().equals("replication"))
-                        .findFirst()
-                        .orElseThrow();
-                assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
-                assertThat(found.says()).contains("Galera", "guard", "two may lead");
-            } finally {
-                backend.close();
-            }
+            var found = Doctor.only(Doctor.find(node.uri(), CandidacyConfig.ofLease(LEASE)), "replication");
+            assertThat(found.level()).isEqualTo(Finding.Level.ERROR);
+            assertThat(found.says()).contains("Galera", "guard", "two may lead");
         }
     }
 

@@ -6,10 +6,10 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.PatroniServers;
 import dev.bellwether.fixtures.PatroniServers.Member;
 import dev.bellwether.fixtures.PatroniServers.Replication;
-import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Finding.Level;
 import dev.bellwether.testkit.Eventually;
@@ -221,14 +221,6 @@ class PatroniTest {
     }
 
     private static Finding replication(Member member) {
-        var backend = ConnectUri.parse(member.uri()).connect();
-        try {
-            return backend.findings(config(LEASE)).stream()
-                    .filter(one -> one.about().equals("replication"))
-                    .findFirst()
-                    .orElseThrow();
-        } finally {
-            backend.close();
-        }
+        return Doctor.only(Doctor.find(member.uri(), config(LEASE)), "replication");
     }
 }

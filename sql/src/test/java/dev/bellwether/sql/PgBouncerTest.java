@@ -1,5 +1,6 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,10 +10,10 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.Phase;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.PgBouncer;
 import dev.bellwether.fixtures.PgBouncer.Mode;
 import dev.bellwether.fixtures.PostgresServer;
-import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.LeadershipAuditor;
@@ -209,17 +210,6 @@ class PgBouncerTest {
     }
 
     private static List<Finding> find(String uri) {
-        var backend = ConnectUri.parse(uri).connect();
-        try {
-            return backend.findings(config());
-        } finally {
-            backend.close();
-        }
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
+        return Doctor.find(uri, config());
     }
 }

@@ -6,6 +6,7 @@ import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.Mandate;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.PostgresPair;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.spi.Claim;
@@ -297,15 +298,7 @@ class PostgresFailOverTest {
     }
 
     private static Finding replication(PostgresPair pair) {
-        var backend =
-                ConnectUri.parse(PostgresServer.uri(pair.primary().port())).connect();
-        try {
-            return backend.findings(config(LEASE)).stream()
-                    .filter(one -> one.about().equals("replication"))
-                    .findFirst()
-                    .orElseThrow();
-        } finally {
-            backend.close();
-        }
+        return Doctor.only(
+                Doctor.find(PostgresServer.uri(pair.primary().port()), config(LEASE)), "replication");
     }
 }

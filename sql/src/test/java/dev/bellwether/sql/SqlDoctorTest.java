@@ -1,11 +1,13 @@
 package dev.bellwether.sql;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static dev.bellwether.fixtures.Sql.execute;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
@@ -352,22 +354,11 @@ class SqlDoctorTest {
     }
 
     private static List<Finding> find(String uri) {
-        var backend = ConnectUri.parse(uri).connect();
-        try {
-            return backend.findings(config());
-        } finally {
-            backend.close();
-        }
+        return Doctor.find(uri, config());
     }
 
     private static CandidacyConfig config() {
         return CandidacyConfig.ofLease(Duration.ofMillis(2_400));
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
     }
 
     private static String position(PostgresServer server) throws SQLException {

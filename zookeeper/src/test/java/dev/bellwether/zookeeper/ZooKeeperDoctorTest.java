@@ -1,11 +1,12 @@
 package dev.bellwether.zookeeper;
 
+import static dev.bellwether.fixtures.Doctor.only;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.UnavailableException;
-import dev.bellwether.spi.ConnectUri;
+import dev.bellwether.fixtures.Doctor;
 import dev.bellwether.spi.Finding;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -228,21 +229,6 @@ class ZooKeeperDoctorTest {
 
     /** Asks again while there is no answer: of servers that have just started, on a busy machine. */
     private static List<Finding> find(String uri, Duration lease) {
-        return Eventually.eventually("it answers", PATIENCE, () -> Optional.of(findOnce(uri, lease)));
-    }
-
-    private static List<Finding> findOnce(String uri, Duration lease) {
-        var backend = ConnectUri.parse(uri).connect();
-        try {
-            return backend.findings(CandidacyConfig.ofLease(lease));
-        } finally {
-            backend.close();
-        }
-    }
-
-    private static Finding only(List<Finding> findings, String about) {
-        var found = findings.stream().filter(one -> one.about().equals(about)).toList();
-        assertThat(found).hasSize(1);
-        return found.get(0);
+        return Eventually.eventually("it answers", PATIENCE, () -> Optional.of(Doctor.find(uri, CandidacyConfig.ofLease(lease))));
     }
 }
