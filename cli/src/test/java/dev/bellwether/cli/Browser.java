@@ -178,6 +178,22 @@ public final class Browser implements AutoCloseable {
         photograph(name, true);
     }
 
+    /** Photographs the page at each of these widths, in light and dark; nothing may stick out sideways. */
+    public void lookAt(String name, boolean whole, int... widths) throws Exception {
+        for (var width : widths) {
+            size(width, 860, width < 500);
+            for (var light : List.of("dark", "light")) {
+                prefers("prefers-color-scheme", light);
+                evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+                if (!isTrue("document.documentElement.scrollWidth <= window.innerWidth")) {
+                    throw new AssertionError(name + " is wider than " + width);
+                }
+                photograph(name + "-" + width + "-" + light, whole);
+            }
+        }
+        size(1280, 860, false);
+    }
+
     /** Writes the page to a file, or as much of it as the screen shows. */
     public void photograph(String name, boolean whole) throws Exception {
         var picture = call("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", whole))

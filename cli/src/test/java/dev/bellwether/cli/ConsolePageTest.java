@@ -86,7 +86,7 @@ class ConsolePageTest {
         browser.evaluate(row("billing") + ".click()");
         browser.await("document.getElementById('near-state')?.textContent.startsWith('bob leads, token 2')");
         browser.await("[...document.querySelectorAll('.near td')].some(cell => cell.textContent === 'cyd')");
-        lookAt("console-near");
+        browser.lookAt("console-near", false, 1280, 390);
         browser.evaluate("document.getElementById('stand-down').click()");
         browser.await("document.getElementById('ask').open");
         browser.evaluate("document.getElementById('ask-no').click()");
@@ -186,7 +186,7 @@ class ConsolePageTest {
         assertThat(browser.evaluate("document.querySelectorAll('.seats .row').length")
                         .asInt())
                 .isBetween(5, 60);
-        lookAt("console-many");
+        browser.lookAt("console-many", false, 1280, 390);
 
         browser.evaluate("scrollTo(0, document.body.scrollHeight)");
         browser.await(row("tenant-1999"));
@@ -225,7 +225,7 @@ class ConsolePageTest {
             assertThat(browser.evaluate("document.querySelector('main .notice').textContent")
                             .asText())
                     .contains("It is not known who leads");
-            lookAt("console-unknown");
+            browser.lookAt("console-unknown", false, 1280, 390);
 
             server.start();
             browser.await(state("billing") + ".startsWith('ann, token ')");
@@ -332,7 +332,7 @@ class ConsolePageTest {
         open(console(backend));
         browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");
         browser.await("document.querySelector('.empty pre').textContent.startsWith('bellwether run billing')");
-        lookAt("console-empty");
+        browser.lookAt("console-empty", false, 1280, 390);
     }
 
     @Test
@@ -460,21 +460,5 @@ class ConsolePageTest {
         browser.await("location.href === 'about:blank'");
         browser.forget(); // that the console of the test before has gone
         browser.open(url);
-    }
-
-    private static void lookAt(String name) throws Exception {
-        for (var width : List.of(1280, 390)) {
-            browser.size(width, 860, width < 500);
-            for (var light : List.of("light", "dark")) {
-                browser.prefers("prefers-color-scheme", light);
-                browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
-                assertThat(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-                                .asBoolean())
-                        .as("width %d", width)
-                        .isTrue();
-                browser.photograph(name + "-" + width + "-" + light, false);
-            }
-        }
-        browser.size(1280, 860, false);
     }
 }

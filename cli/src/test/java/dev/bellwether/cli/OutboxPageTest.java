@@ -100,7 +100,7 @@ class OutboxPageTest {
             browser.await("document.getElementById('outbox-backlog').textContent.replace(',', '') === '" + total + "'");
         }
         assertThat(painted(".chart")).as("pixels that are drawn").isGreaterThan(500);
-        lookAt("outbox");
+        browser.lookAt("outbox", true, 1280, 390);
         assertThat(browser.complaints()).isEmpty();
 
         execute("UPDATE " + table + "_relay SET seen = clock_timestamp() WHERE shard = 1");
@@ -188,7 +188,7 @@ class OutboxPageTest {
                                     "document.querySelector('button[data-name=\"billing\"]')?.offsetParent === null")
                             .asBoolean())
                     .isTrue();
-            lookAt("outbox-beside");
+            browser.lookAt("outbox-beside", true, 1280, 390);
             browser.evaluate("document.querySelector('#views a[href=\"#console\"]').click()");
             browser.await("document.querySelector('button[data-name=\"billing\"]')?.offsetParent");
             browser.evaluate("document.querySelector('button[data-name=\"billing\"]').click()");
@@ -286,23 +286,5 @@ class OutboxPageTest {
         browser.await("location.href === 'about:blank'");
         browser.forget(); // that the console of the test before has gone
         browser.open(url);
-    }
-
-    private static void lookAt(String name) throws Exception {
-        for (var width : List.of(1280, 390)) {
-            browser.size(width, 860, width < 500);
-            for (var light : List.of("light", "dark")) {
-                browser.prefers("prefers-color-scheme", light);
-                browser.evaluate(
-                        "new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 100))");
-                assertThat(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-                                .asBoolean())
-                        .as("width %d", width)
-                        .isTrue();
-                browser.photograph(name + "-" + width + "-" + light);
-            }
-        }
-        browser.size(1280, 860, false);
-        browser.prefers("prefers-color-scheme", "light");
     }
 }

@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -119,7 +118,7 @@ class DemoPageTest {
         click(third, "slow");
         browser.await(
                 "document.querySelector('.row[data-name=\"" + third + "\"] .state').textContent.includes('slow')");
-        lookAt("demo");
+        browser.lookAt("demo", true, 1280, 820, 390);
         click(first, "thaw");
         click(second, "heal");
         click(third, "heal");
@@ -212,7 +211,7 @@ class DemoPageTest {
                 .isTrue();
         browser.evaluate("document.querySelector('.row[data-state] .menu summary').click()");
         browser.await("document.querySelector('.row[data-state] .menu').open");
-        lookAt("demo-menu");
+        browser.lookAt("demo-menu", true, 1280, 820, 390);
         browser.press("Escape", 27);
         browser.await("!document.querySelector('.menu[open]')");
     }
@@ -250,30 +249,13 @@ class DemoPageTest {
                                 "[...document.querySelectorAll('main button')].every(one => one.matches(':disabled'))")
                         .asBoolean())
                 .isTrue();
-        lookAt("demo-ended");
+        browser.lookAt("demo-ended", true, 1280, 820, 390);
     }
 
     private static void click(String name, String action) throws Exception {
         var button = "document.querySelector('.row[data-name=\"" + name + "\"] [data-action=\"" + action + "\"]')";
         browser.await(button + " && !" + button + ".disabled");
         browser.evaluate(button + ".click()");
-    }
-
-    /** In every light and size, for people; nothing may stick out sideways. */
-    private static void lookAt(String name) throws Exception {
-        for (var width : List.of(1280, 820, 390)) {
-            browser.size(width, 860, width < 500);
-            for (var light : List.of("light", "dark")) {
-                browser.prefers("prefers-color-scheme", light);
-                browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
-                assertThat(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-                                .asBoolean())
-                        .as("width %d", width)
-                        .isTrue();
-                browser.photograph(name + "-" + width + "-" + light);
-            }
-        }
-        browser.size(1280, 860, false);
     }
 
     private static String told() {
