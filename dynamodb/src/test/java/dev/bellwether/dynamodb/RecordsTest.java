@@ -8,8 +8,10 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
 import dev.bellwether.fixtures.DynamoDbGateway;
 import dev.bellwether.fixtures.DynamoDbServer;
+import dev.bellwether.fixtures.RecordFacts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
@@ -20,8 +22,6 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.UUID;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -35,7 +35,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 
 /** What the store does with records, one by one. */
 @Timeout(300)
-class RecordsTest {
+class RecordsTest extends RecordFacts {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     /** What is displayed for so long is there until its test is over. */
     private static final Duration KEPT = Duration.ofHours(1);
@@ -47,8 +47,6 @@ class RecordsTest {
 
     @SuppressWarnings("NullAway.Init")
     private static DynamoDbAsyncClient sdk;
-
-    private final RecordKey key = RecordKey.seat("records-" + UUID.randomUUID());
 
     @BeforeAll
     static void startServer() {
@@ -62,39 +60,27 @@ class RecordsTest {
         server.close();
     }
 
+    @Override
+    protected RecordStore opened(String name) {
+        return open("&prefix=" + name);
+    }
+
+    @Override
+    protected String within(String name) {
+        return name + "/seats";
+    }
+
+    @Override
+    protected List<String> moreNames() {
+        return List.of("🐑".repeat(200));
+    }
+
     private static DynamoDbAsyncClient client(URI endpoint, RetryStrategy retries) {
         return DynamoDbAsyncClient.builder()
                 .region(Region.US_EAST_1)
                 .endpointOverride(endpoint)
                 .overrideConfiguration(override -> override.retryStrategy(retries))
                 .build();
-    }
-
-    @Test
-    void writesGoByTheRevisionThatTheyName() {
-        try (var store = open("")) {
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
-            assertThat(first.done()).isTrue();
-            var refused = now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE));
-            assertThat(refused.done()).isFalse();
-            assertThat(refused.revision()).as("what is there").isEqualTo(first.revision());
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
-                            .done())
-                    .isFalse();
-            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
-            assertThat(read.text()).isEqualTo("two");
-            assertThat(read.revision()).isEqualTo(second.revision());
-            assertThat(read.written())
-                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            var absent = now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE));
-            assertThat(absent.done()).isFalse();
-            assertThat(absent.revision()).isZero();
-            now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
-        }
     }
 
     @Test
@@ -242,49 +228,26 @@ class RecordsTest {
     }
 
     @Test
-    void namesNeverCollideWhateverIsInThem() {
-        try (var store = open("&prefix=names");
-                var nested = open("&prefix=names/seats")) {
-            var names = List.of(
-                    "a/b",
-                    "a%2Fb",
-                    "a%252Fb",
-                    "a",
-                    "a b",
-                    "ä",
-                    "seats/a",
-                    ".",
-                    "..",
-                    "*",
-                    "a\nb",
-                    "a#b",
-                    "🐑".repeat(200));
-            for (var name : names) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
-                assertThat(written.done()).as(name).isTrue();
-                assertThat(now(store.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE))
-                                .text())
-                        .isEqualTo(name);
-                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
-                        .as(name)
-                        .isEqualTo(Found.NOTHING);
-                var standby = RecordKey.standby(name, Integer.MIN_VALUE, "ann");
-                now(store.put(standby, "ann", KEPT, PATIENCE));
-                assertThat(now(store.list(List.of(name), RecordKey.OF_STANDBY, PATIENCE))
-                                .keys())
-                        .as(name)
-                        .containsExactly(standby);
-            }
+    void whoListsWhatHasLongBeenGoneRemovesIt() {
+        try (var store = open("&prefix=gone")) {
+            var old = RecordKey.standby("old", 0, "cy");
+            now(store.put(old, "cy", Duration.ofDays(-1), PATIENCE));
+            assertThat(now(store.list(List.of("old"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys())
+                    .isEmpty();
+            Eventually.eventually(
+                    "it is removed",
+                    PATIENCE,
+                    () -> now(store.read(old, Urgency.LOOK, PATIENCE)).equals(Found.NOTHING));
+        }
+    }
+
+    @Test
+    void aSessionMayHaveAnyName() {
+        try (var store = open("")) {
             var session = RecordKey.session("s#1");
             now(store.write(session, 0, new Draft("session", ""), Urgency.KEEP, PATIENCE));
             assertThat(now(store.read(session, Urgency.LOOK, PATIENCE)).text()).isEqualTo("session");
-            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
-            assertThat(listed.isWhole()).isTrue();
-            assertThat(listed.keys())
-                    .extracting(RecordKey::election)
-                    .containsExactlyInAnyOrder(names.toArray(String[]::new));
-            assertThat(now(nested.list(List.of(), RecordKey.OF_SEAT, PATIENCE)).keys())
-                    .isEmpty();
         }
     }
 
@@ -298,35 +261,6 @@ class RecordsTest {
             var listed = now(store.list(List.of("many"), RecordKey.OF_STANDBY, PATIENCE));
             assertThat(listed.isWhole()).isTrue();
             assertThat(listed.keys()).extracting(RecordKey::priority).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 5, 6, 7);
-        }
-    }
-
-    @Test
-    void whatIsDisplayedIsNotListedWhenItsTimeIsOver() {
-        try (var store = open("&prefix=displayed")) {
-            var standby = RecordKey.standby("billing", -3, "ann");
-            now(store.put(standby, "ann", KEPT, PATIENCE));
-            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", KEPT, PATIENCE));
-            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
-            assertThat(listed.keys()).containsExactly(standby);
-            assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
-            now(store.put(standby, "ann", Duration.ofSeconds(3), PATIENCE));
-            Eventually.eventually(
-                    "it is gone",
-                    PATIENCE,
-                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
-                            .keys()
-                            .isEmpty());
-            var old = RecordKey.standby("old", 0, "cy");
-            now(store.put(old, "cy", Duration.ofDays(-1), PATIENCE));
-            assertThat(now(store.list(List.of("old"), RecordKey.OF_STANDBY, PATIENCE))
-                            .keys())
-                    .isEmpty();
-            Eventually.eventually(
-                    "who lists it removes it",
-                    PATIENCE,
-                    () -> now(store.read(old, Urgency.LOOK, PATIENCE)).equals(Found.NOTHING));
         }
     }
 
@@ -454,9 +388,5 @@ class RecordsTest {
 
     private static DynamoDbRecordStore open(String uri, DynamoDbAsyncClient given) {
         return DynamoDbRecordStore.open(DynamoDbSettings.of(ConnectUri.parse(uri)), given, () -> {}, () -> {});
-    }
-
-    private static <T> T now(CompletionStage<T> stage) {
-        return TableClient.answer(stage);
     }
 }

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.fixtures.RecordFacts;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
@@ -19,17 +21,11 @@ import dev.bellwether.testkit.FaultProxy;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
@@ -39,15 +35,13 @@ import org.junit.jupiter.api.Timeout;
 
 /** What the store does with records, one by one. */
 @Timeout(120)
-class RecordsTest {
+class RecordsTest extends RecordFacts {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final HttpClient HTTP = HttpClient.newHttpClient();
     private static final Pattern ID = Pattern.compile("\"ID\":\"(\\d+)\"");
 
     @SuppressWarnings("NullAway.Init")
     private static EtcdServers servers;
-
-    private final RecordKey key = RecordKey.seat("records-" + UUID.randomUUID());
 
     @BeforeAll
     static void startServer() {
@@ -59,27 +53,25 @@ class RecordsTest {
         servers.close();
     }
 
-    @Test
-    void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
-        try (var store = open("/records")) {
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
-            assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(first.revision()));
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(second.revision()));
-            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
-            assertThat(read.text()).isEqualTo("two");
-            assertThat(read.revision()).isEqualTo(second.revision());
-            assertThat(read.written())
-                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(0));
-        }
+    @Override
+    protected RecordStore opened(String name) {
+        return open("/" + name);
+    }
+
+    @Override
+    protected String within(String name) {
+        return name + "/seats";
+    }
+
+    @Override
+    protected void putOthers(String name) {
+        put("/" + name + "/seats/odd%zz", "x");
+        put("/" + name + "/seats/too/many", "x");
+    }
+
+    @Override
+    protected boolean tellsHowFarItIs() {
+        return true;
     }
 
     @Test
@@ -115,27 +107,6 @@ class RecordsTest {
         }
     }
 
-    @Test
-    void namesNeverCollideWhateverIsInThem() {
-        try (var store = open("/names");
-                var nested = open("/names/seats")) {
-            for (var name : List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb")) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
-                assertThat(written.done()).as(name).isTrue();
-                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
-                        .as(name)
-                        .isEqualTo(Found.NOTHING);
-            }
-            put("/names/seats/odd%zz", "x");
-            put("/names/seats/too/many", "x");
-            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
-            assertThat(listed.isWhole()).isTrue();
-            assertThat(listed.keys())
-                    .extracting(RecordKey::election)
-                    .containsExactlyInAnyOrder("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", ".", "*", "a\nb");
-        }
-    }
-
     /** They would go on for a quarter of an hour, for each process that has come and gone. */
     @Test
     void whoClosesLeavesNoLeaseOfItsOwnAndTakesNoneFromOthers() {
@@ -163,22 +134,6 @@ class RecordsTest {
                 .results()
                 .map(found -> found.group(1))
                 .collect(Collectors.toCollection(HashSet::new));
-    }
-
-    @Test
-    void whatIsDisplayedIsDroppedByTheStoreWhenItsTimeIsOver() {
-        try (var store = open("/displayed")) {
-            var standby = RecordKey.standby("billing", -3, "ann");
-            now(store.put(standby, "ann", Duration.ofSeconds(2), PATIENCE));
-            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", PATIENCE, PATIENCE));
-            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
-            assertThat(listed.keys()).containsExactly(standby);
-            assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            Eventually.eventually(
-                    "it is gone",
-                    PATIENCE,
-                    () -> now(store.read(standby, Urgency.LOOK, PATIENCE)).equals(Found.NOTHING));
-        }
     }
 
     @Test
@@ -279,24 +234,5 @@ class RecordsTest {
                                         + encoder.encodeToString(value.getBytes(StandardCharsets.UTF_8))
                                         + "\"}"))
                 .contains("revision");
-    }
-
-    /** A connection that the restart has broken costs a request. */
-    private static Written eventually(Supplier<CompletionStage<Written>> writing) {
-        return Eventually.eventually("it is written", PATIENCE, () -> {
-            try {
-                return Optional.of(now(writing.get()));
-            } catch (UnavailableException e) {
-                return Optional.<Written>empty();
-            }
-        });
-    }
-
-    private static <T> T now(CompletionStage<T> stage) {
-        try {
-            return stage.toCompletableFuture().join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof RuntimeException plain ? plain : e;
-        }
     }
 }

@@ -8,10 +8,12 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.KubernetesServers;
+import dev.bellwether.fixtures.RecordFacts;
 import dev.bellwether.http.Json;
 import dev.bellwether.kubernetes.ClusterAccess.Surroundings;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
@@ -21,11 +23,7 @@ import dev.bellwether.testkit.FaultProxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.UUID;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,15 +34,14 @@ import org.junit.jupiter.api.Timeout;
 /** What the store does with records, one by one. */
 @Tag("kubernetes")
 @Timeout(180)
-class RecordsTest {
+class RecordsTest extends RecordFacts {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final CandidacyConfig CONFIG = CandidacyConfig.ofLease(Duration.ofMillis(3_500));
 
     @SuppressWarnings("NullAway.Init")
     private static KubernetesServers servers;
 
-    private final String name = "records-" + UUID.randomUUID();
-    private final RecordKey key = RecordKey.seat(name);
+    private final String name = key.election();
 
     @BeforeAll
     static void startServer() {
@@ -56,31 +53,39 @@ class RecordsTest {
         servers.close();
     }
 
-    @Test
-    void writesGoByTheVersionThatTheyName() {
-        try (var store = open("records")) {
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
-            assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE))
-                            .done())
-                    .isFalse();
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
-                            .done())
-                    .isFalse();
-            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
-            assertThat(read.text()).isEqualTo("two");
-            assertThat(read.revision()).isEqualTo(second.revision());
-            assertThat(read.written())
-                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE))
-                            .done())
-                    .isFalse();
-            now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
-        }
+    @Override
+    protected RecordStore opened(String name) {
+        return open(name);
+    }
+
+    @Override
+    protected String within(String name) {
+        return "other-" + name;
+    }
+
+    @Override
+    protected List<String> moreNames() {
+        return List.of("bellwether--seat-a", "a..b", "x".repeat(253), "x".repeat(254));
+    }
+
+    @Override
+    protected void putOthers(String name) {
+        servers.send(
+                0,
+                "POST",
+                KubernetesServers.leases(name),
+                "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"other\","
+                        + "\"labels\":{\"bellwether.dev/kind\":\"seat\"}},\"spec\":{}}");
+    }
+
+    @Override
+    protected boolean tellsWhatIsThere() {
+        return false;
+    }
+
+    @Override
+    protected boolean tellsHowFarItIs() {
+        return true;
     }
 
     @Test
@@ -269,76 +274,6 @@ class RecordsTest {
     }
 
     @Test
-    void namesNeverCollideWhateverIsInThem() {
-        try (var store = open("names")) {
-            var names = List.of(
-                    "a/b",
-                    "a%2Fb",
-                    "a",
-                    "A",
-                    "a b",
-                    "a+b",
-                    "ä",
-                    "seats/a",
-                    ".",
-                    "..",
-                    "*",
-                    "a\nb",
-                    "bellwether--seat-a",
-                    "a.b",
-                    "a..b",
-                    "-a",
-                    "x".repeat(253),
-                    "x".repeat(254));
-            for (var one : names) {
-                var written = now(store.write(RecordKey.seat(one), 0, new Draft(one, ""), Urgency.KEEP, PATIENCE));
-                assertThat(written.done()).as(one).isTrue();
-                assertThat(now(store.read(RecordKey.seat(one), Urgency.LOOK, PATIENCE))
-                                .text())
-                        .isEqualTo(one);
-            }
-            assertThat(names.stream()
-                            .map(one -> StoredLease.name(RecordKey.seat(one)))
-                            .collect(Collectors.toSet()))
-                    .hasSize(names.size())
-                    .contains("a", "a.b", "x".repeat(253));
-            servers.send(
-                    0,
-                    "POST",
-                    KubernetesServers.leases("names"),
-                    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"other\","
-                            + "\"labels\":{\"bellwether.dev/kind\":\"seat\"}},\"spec\":{}}");
-            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
-            assertThat(listed.isWhole()).isTrue();
-            assertThat(listed.keys())
-                    .extracting(RecordKey::election)
-                    .containsExactlyInAnyOrder(names.toArray(String[]::new));
-        }
-    }
-
-    @Test
-    void whatIsDisplayedIsNotListedWhenItsTimeIsOver() {
-        try (var store = open("displayed")) {
-            var standby = RecordKey.standby("billing", -3, "ann");
-            now(store.put(standby, "ann", Duration.ofSeconds(3), PATIENCE));
-            now(store.put(RecordKey.standby("billing2", 1, "bob"), "bob", PATIENCE, PATIENCE));
-            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
-            assertThat(listed.keys()).containsExactly(standby);
-            assertThat(listed.keys().get(0).priority()).isEqualTo(-3);
-            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
-            Eventually.eventually(
-                    "it is gone",
-                    PATIENCE,
-                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
-                            .keys()
-                            .isEmpty());
-            now(store.remove(standby, PATIENCE));
-            now(store.put(standby, "ann again", PATIENCE, PATIENCE));
-            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann again");
-        }
-    }
-
-    @Test
     void aStandbyThatHasLongBeenGoneIsRemovedByOneThatListsIt() {
         try (var store = open("gone")) {
             var lease = KubernetesServers.leases("gone") + "/" + StoredLease.name(RecordKey.standby("old", 0, "cy"));
@@ -425,18 +360,16 @@ class RecordsTest {
         }
     }
 
+    @Test
+    void plainNamesAreThoseOfLeases() {
+        assertThat(List.of("a", "a.b", "x".repeat(253)))
+                .allMatch(one -> StoredLease.name(RecordKey.seat(one)).equals(one));
+    }
+
     private static KubernetesRecordStore open(String uriOrNamespace) {
         var uri = uriOrNamespace.startsWith("k8s:") ? uriOrNamespace : servers.uri(uriOrNamespace, "");
         var settings = KubernetesSettings.of(ConnectUri.parse(uri));
         var access = ClusterAccess.of(settings, Surroundings.real());
         return KubernetesRecordStore.open(settings, access, access::client);
-    }
-
-    private static <T> T now(CompletionStage<T> stage) {
-        try {
-            return stage.toCompletableFuture().join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof RuntimeException plain ? plain : e;
-        }
     }
 }

@@ -6,13 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.RecordFacts;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RecordKey;
+import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
-import dev.bellwether.spi.RecordStore.Found;
 import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RecordStore.Written;
 import dev.bellwether.spi.RequestLimiter.Urgency;
@@ -23,13 +24,9 @@ import io.lettuce.core.RedisClient;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -42,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What the store does with records, one by one. */
 @Timeout(120)
-class RecordsTest {
+class RecordsTest extends RecordFacts {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     @SuppressWarnings("NullAway.Init")
@@ -51,8 +48,7 @@ class RecordsTest {
     @SuppressWarnings("NullAway.Init")
     private static RedisClient client;
 
-    private final String election = "records-" + UUID.randomUUID();
-    private final RecordKey key = RecordKey.seat(election);
+    private final String election = key.election();
 
     @BeforeAll
     static void startServer() {
@@ -66,30 +62,19 @@ class RecordsTest {
         server.close();
     }
 
-    @Test
-    void writesGoByTheRevisionThatTheyNameAndTheAnswerNamesTheOneThatIsThere() {
-        try (var store = open("")) {
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE))).isEqualTo(Found.NOTHING);
-            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
-            assertThat(first.done()).isTrue();
-            assertThat(now(store.write(key, 0, new Draft("two", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(first.revision()));
-            var second = now(store.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
-            assertThat(second.revision()).isGreaterThan(first.revision());
-            assertThat(now(store.write(key, first.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(second.revision()));
-            var read = now(store.read(key, Urgency.LOOK, PATIENCE));
-            assertThat(read.text()).isEqualTo("two");
-            assertThat(read.revision()).isEqualTo(second.revision());
-            assertThat(read.written())
-                    .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
-            assertThat(now(store.reached(key, PATIENCE))).isEqualTo(second.revision());
-            assertThat(now(store.write(RecordKey.seat("absent"), 7, new Draft("x", ""), Urgency.KEEP, PATIENCE)))
-                    .isEqualTo(Written.outdated(0));
-            var deleted = now(store.write(key, second.revision(), new Draft("", ""), Urgency.KEEP, PATIENCE));
-            assertThat(now(store.read(key, Urgency.LOOK, PATIENCE)).what()).isEqualTo(What.DELETED);
-            assertThat(deleted.revision()).isGreaterThan(second.revision());
-        }
+    @Override
+    protected RecordStore opened(String name) {
+        return open("?prefix=" + name);
+    }
+
+    @Override
+    protected String within(String name) {
+        return name + ":seats";
+    }
+
+    @Override
+    protected boolean tellsHowFarItIs() {
+        return true;
     }
 
     @Test
@@ -168,26 +153,6 @@ class RecordsTest {
     }
 
     @Test
-    void namesNeverCollideWhateverIsInThem() {
-        try (var store = open("?prefix=names");
-                var nested = open("?prefix=names:seats")) {
-            var names = List.of("a/b", "a%2Fb", "a", "a b", "a+b", "ä", "seats/a", "a:seats/a", ".", "*", "a\nb");
-            for (var name : names) {
-                var written = now(store.write(RecordKey.seat(name), 0, new Draft(name, ""), Urgency.KEEP, PATIENCE));
-                assertThat(written.done()).as(name).isTrue();
-                assertThat(now(nested.read(RecordKey.seat(name), Urgency.LOOK, PATIENCE)))
-                        .as(name)
-                        .isEqualTo(Found.NOTHING);
-            }
-            var listed = now(store.list(List.of(), RecordKey.OF_SEAT, PATIENCE));
-            assertThat(listed.isWhole()).isTrue();
-            assertThat(listed.keys())
-                    .extracting(RecordKey::election)
-                    .containsExactlyInAnyOrder(names.toArray(String[]::new));
-        }
-    }
-
-    @Test
     void databasesAndTheirChannelsAreApart() {
         var heard = new CopyOnWriteArrayList<String>();
         try (var one = open("/1");
@@ -202,32 +167,6 @@ class RecordsTest {
                     .isTrue();
             Eventually.eventually("it is heard", PATIENCE, () -> heard.contains("in two"));
             assertThat(heard).doesNotContain("in one");
-        }
-    }
-
-    @Test
-    void whatIsDisplayedIsDroppedByTheServerWhenItsTimeIsOver() {
-        try (var store = open("?prefix=displayed")) {
-            var standby = RecordKey.standby("billing", -3, "ann");
-            var lasting = RecordKey.standby("billing", 1, "bob");
-            now(store.put(standby, "ann", Duration.ofMillis(900), PATIENCE));
-            now(store.put(lasting, "bob", PATIENCE, PATIENCE));
-            now(store.put(RecordKey.standby("billing2", 1, "cy"), "cy", PATIENCE, PATIENCE));
-            var listed = now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE));
-            assertThat(listed.keys()).containsExactlyInAnyOrder(standby, lasting);
-            assertThat(now(store.read(standby, Urgency.LOOK, PATIENCE)).text()).isEqualTo("ann");
-            Eventually.eventually(
-                    "it is gone",
-                    PATIENCE,
-                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
-                            .keys()
-                            .equals(List.of(lasting)));
-            assertThat(server.ask("ZCARD", "displayed:state/standbys/")).isEqualTo("2");
-            now(store.remove(lasting, PATIENCE));
-            assertThat(now(store.list(List.of(), RecordKey.OF_STANDBY, PATIENCE))
-                            .keys())
-                    .extracting(RecordKey::election)
-                    .containsExactly("billing2");
         }
     }
 
@@ -401,6 +340,18 @@ class RecordsTest {
         }
     }
 
+    @Test
+    void aListRemovesWhatHasRunOutFromTheIndex() {
+        try (var store = open("?prefix=index")) {
+            now(store.put(RecordKey.standby("billing", -3, "ann"), "ann", Duration.ofMillis(900), PATIENCE));
+            Eventually.eventually("it is gone", PATIENCE, () -> now(
+                            store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                    .keys()
+                    .isEmpty());
+            assertThat(server.ask("ZCARD", "index:state/standbys/")).isEqualTo("0");
+        }
+    }
+
     private static RedisRecordStore open(String rest) {
         return rest.startsWith("redis:")
                 ? RedisRecordStore.open(RedisSettings.of(ConnectUri.parse(rest)), client, () -> {})
@@ -409,13 +360,5 @@ class RecordsTest {
 
     private static RedisRecordStore open(ValkeyServer which, String rest) {
         return RedisRecordStore.open(RedisSettings.of(ConnectUri.parse(which.uri(rest))), client, () -> {});
-    }
-
-    private static <T> T now(CompletionStage<T> stage) {
-        try {
-            return stage.toCompletableFuture().join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof RuntimeException plain ? plain : e;
-        }
     }
 }
