@@ -64,12 +64,7 @@ final class Watchdog {
      * @param code as a shell would have it: 128 and the signal's number if one ended it
      * @param why see {@code keeper.bash}; {@code broken} if that itself was killed
      */
-    record Ended(int code, String why) {
-        /** Returns whether the command ended without our doing. */
-        boolean byItself() {
-            return why.equals("ended");
-        }
-    }
+    record Ended(int code, String why) {}
 
     /**
      * What to run, and how.
