@@ -6,9 +6,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.TlsStores;
 import java.net.URI;
-import java.util.Collection;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * What a {@code consul:} URI says. Immutable.
@@ -28,9 +26,7 @@ record ConsulSettings(
      * @throws ElectionException if something in it is wrong
      */
     static ConsulSettings of(ConnectUri uri) {
-        uri.requireKnown(Stream.of(List.of("token", "dc", "tls"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS)
-                .flatMap(Collection::stream)
-                .toList());
+        uri.requireKnown(List.of("token", "dc", "tls"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS);
         var members =
                 uri.authority().isBlank() || uri.userInfo().isPresent() ? List.<URI>of() : HttpMembers.of(uri, PORT);
         var path = uri.path().replaceAll("^/+|/+$", "");

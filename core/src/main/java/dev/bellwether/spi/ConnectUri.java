@@ -9,6 +9,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
@@ -310,7 +311,9 @@ public final class ConnectUri {
      *
      * @throws ElectionException if there are any, naming the first and what is known
      */
-    public void requireKnown(Collection<String> names) {
+    @SafeVarargs
+    public final void requireKnown(Collection<String>... known) {
+        var names = Arrays.stream(known).flatMap(Collection::stream).toList();
         for (var name : parameters.keySet()) {
             if (!names.contains(name)) {
                 throw new ElectionException(redact("unknown parameter \"" + name + "\" in " + this + ": "

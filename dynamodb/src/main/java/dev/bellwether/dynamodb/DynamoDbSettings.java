@@ -6,10 +6,8 @@ import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RecordTraits;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * What a {@code dynamodb:} URI says. Immutable.
@@ -39,9 +37,7 @@ record DynamoDbSettings(
      * @throws ElectionException if something in it is wrong
      */
     static DynamoDbSettings of(ConnectUri uri) {
-        uri.requireKnown(Stream.of(List.of("endpoint", "prefix", "create", "replicas", "poll"), RecordTraits.PARAMETERS)
-                .flatMap(Collection::stream)
-                .toList());
+        uri.requireKnown(List.of("endpoint", "prefix", "create", "replicas", "poll"), RecordTraits.PARAMETERS);
         var table = uri.path().replaceAll("^/|/$", "");
         if (!uri.authority().matches("[a-z]{2}[a-z0-9-]+")
                 || !table.matches("[A-Za-z0-9._-]{3,255}")

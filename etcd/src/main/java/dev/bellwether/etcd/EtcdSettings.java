@@ -9,9 +9,7 @@ import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.TlsStores;
 import java.net.URI;
 import java.util.Base64;
-import java.util.Collection;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * What an {@code etcd:} URI says. Immutable.
@@ -33,9 +31,7 @@ record EtcdSettings(
      * @throws ElectionException if something in it is wrong
      */
     static EtcdSettings of(ConnectUri uri) {
-        uri.requireKnown(Stream.of(List.of("tls"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS)
-                .flatMap(Collection::stream)
-                .toList());
+        uri.requireKnown(List.of("tls"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS);
         var path = uri.path().replaceAll("/+$", "");
         var info = uri.userInfo().orElse(":").split(":", 2);
         if (uri.authority().isBlank() || info.length < 2) {

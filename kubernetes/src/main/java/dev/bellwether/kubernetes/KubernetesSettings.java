@@ -5,7 +5,6 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.RecordTraits;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * What a {@code k8s:} URI says. Immutable.
@@ -30,12 +29,10 @@ record KubernetesSettings(
      * @throws ElectionException if something in it is wrong
      */
     static KubernetesSettings of(ConnectUri uri) {
-        uri.requireKnown(Stream.of(
-                        List.of("kubeconfig", "context", "podLabel", "pod"),
-                        RecordTraits.PARAMETERS,
-                        OtherElectors.PARAMETERS)
-                .flatMap(List::stream)
-                .toList());
+        uri.requireKnown(
+                List.of("kubeconfig", "context", "podLabel", "pod"),
+                RecordTraits.PARAMETERS,
+                OtherElectors.PARAMETERS);
         if (!uri.body().matches("([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?")) {
             throw new ElectionException(
                     uri + " must be of the form k8s:namespace: at most 63 lower-case letters, digits"

@@ -7,10 +7,8 @@ import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.TlsStores;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * What a {@code redis:} URI says. Immutable.
@@ -32,9 +30,7 @@ record RedisSettings(
      * @throws ElectionException if something in it is wrong
      */
     static RedisSettings of(ConnectUri uri) {
-        uri.requireKnown(Stream.of(List.of("prefix", "durability"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS)
-                .flatMap(Collection::stream)
-                .toList());
+        uri.requireKnown(List.of("prefix", "durability"), RecordTraits.PARAMETERS, TlsStores.PARAMETERS);
         var durability = uri.parameter("durability").orElse("required");
         if (!durability.equals("required") && !durability.equals("accepted")) {
             throw new ElectionException(uri.redact("durability is \"" + durability + "\" in " + uri
