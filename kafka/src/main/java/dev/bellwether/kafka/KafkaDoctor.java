@@ -1,5 +1,6 @@
 package dev.bellwether.kafka;
 
+import static dev.bellwether.kafka.LeaderTopic.value;
 import static dev.bellwether.spi.Finding.error;
 import static dev.bellwether.spi.Finding.ok;
 import static dev.bellwether.spi.Finding.warning;
@@ -288,10 +289,6 @@ final class KafkaDoctor {
 
     private static Optional<Long> number(Config config, String name) {
         return value(config, name).map(Long::parseLong);
-    }
-
-    private static Optional<String> value(Config config, String name) {
-        return Optional.ofNullable(config.get(name)).map(entry -> entry.value());
     }
 
     private <T> T await(KafkaFuture<T> future) throws ExecutionException {

@@ -470,7 +470,7 @@ final class LeaderTopic {
                 .orElse(Long.MAX_VALUE);
     }
 
-    private static Optional<String> value(Config config, String name) {
+    static Optional<String> value(Config config, String name) {
         return Optional.ofNullable(config.get(name)).map(entry -> entry.value());
     }
 

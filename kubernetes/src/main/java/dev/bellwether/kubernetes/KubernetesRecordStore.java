@@ -314,7 +314,7 @@ final class KubernetesRecordStore implements RecordStore {
         });
     }
 
-    private static String encoded(String text) {
+    static String encoded(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 

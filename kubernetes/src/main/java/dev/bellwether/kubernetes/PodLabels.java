@@ -1,11 +1,11 @@
 package dev.bellwether.kubernetes;
 
+import static dev.bellwether.kubernetes.KubernetesRecordStore.encoded;
+
 import dev.bellwether.ElectionException;
 import dev.bellwether.http.Json;
 import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RequestLimiter.Urgency;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -242,10 +242,6 @@ final class PodLabels {
                     }
                     return true;
                 });
-    }
-
-    private static String encoded(String text) {
-        return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 
     private String pods(String rest) {
