@@ -22,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import javax.net.ssl.SSLException;
 
@@ -51,19 +50,16 @@ final class RedisConnection implements AutoCloseable {
     private record Link(
             long number,
             CompletableFuture<StatefulRedisConnection<String, String>> made,
-            AtomicBoolean dropped,
+            CompletableFuture<Void> dropped,
             CompletableFuture<Void> gone) {
         boolean isUsable() {
-            return !dropped.get()
+            return !dropped.isDone()
                     && (!made.isDone()
                             || (!made.isCompletedExceptionally() && made.join().isOpen()));
         }
 
         void drop() {
-            if (dropped.compareAndSet(false, true)) {
-                var unused = made.thenCompose(StatefulRedisConnection::closeAsync)
-                        .whenComplete((done, error) -> gone.complete(null));
-            }
+            dropped.complete(null);
         }
     }
 
@@ -75,7 +71,9 @@ final class RedisConnection implements AutoCloseable {
 
     private Link next(long number) {
         var made = client.connectAsync(StringCodec.UTF8, settings.server()).toCompletableFuture();
-        var next = new Link(number, made, new AtomicBoolean(), new CompletableFuture<>());
+        var dropped = new CompletableFuture<Void>();
+        var gone = dropped.thenCompose(now -> made).thenCompose(StatefulRedisConnection::closeAsync);
+        var next = new Link(number, made, dropped, gone);
         var unused = made.thenAccept(connection -> connection.addListener(new RedisConnectionStateAdapter() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
