@@ -1,11 +1,7 @@
 package dev.bellwether;
 
 import dev.bellwether.spi.Durations;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import dev.bellwether.spi.HostName;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -35,7 +31,6 @@ public final class CandidacyConfig {
     private static final int METADATA_LIMIT = 1024;
     private static final int METADATA_KEY_LIMIT = 200;
     private static final AtomicLong SERIAL = new AtomicLong();
-    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
 
     /** As they were set, and never changed: what is left out follows other settings. */
     private final Builder given;
@@ -126,7 +121,7 @@ public final class CandidacyConfig {
     /** Returns the id to stand under, or a new one, {@code host_pid_epochseconds_serial}, unique in this process. */
     public String candidateOrNew() {
         return candidate.orElseGet(
-                () -> hostName() + "_" + ProcessHandle.current().pid() + "_" + System.currentTimeMillis() / 1000 + "_"
+                () -> HostName.own().orElse("localhost") + "_" + ProcessHandle.current().pid() + "_" + System.currentTimeMillis() / 1000 + "_"
                         + SERIAL.incrementAndGet());
     }
 
@@ -239,19 +234,6 @@ public final class CandidacyConfig {
         var third = lease.dividedBy(3);
         var half = usable.dividedBy(2);
         return third.compareTo(half) < 0 ? third : half;
-    }
-
-    /** The JDK looks up the address of a host before it tells the name: name servers that are away take their time. */
-    private static String hostName() {
-        try {
-            return Files.readString(HOST_NAME).strip();
-        } catch (IOException noLinux) {
-            try {
-                return InetAddress.getLocalHost().getHostName();
-            } catch (UnknownHostException e) {
-                return "localhost"; // a host without a name still gets a usable id
-            }
-        }
     }
 
     /**

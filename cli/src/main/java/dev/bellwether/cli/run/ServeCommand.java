@@ -8,9 +8,8 @@ import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.UsageException;
 import dev.bellwether.cli.page.ListenOptions;
 import dev.bellwether.cli.page.LocalHttp;
+import dev.bellwether.spi.HostName;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -56,7 +55,6 @@ import picocli.CommandLine.Parameters;
             "answer at the start; 5 a candidacy failed, by an error that no retry can fix."
         })
 public final class ServeCommand implements Callable<Integer> {
-    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
     private static final int SHORTEST_TOKEN = 16;
     private static final Duration LOOK = Duration.ofMillis(100);
 
@@ -225,17 +223,9 @@ public final class ServeCommand implements Callable<Integer> {
         return standing.isEmpty() ? Optional.of(ExitCode.FAILED) : Optional.empty();
     }
 
-    /** As processes in other languages know it, too: they compare names. */
     private static String hostName() {
-        try {
-            return Files.readString(HOST_NAME).strip();
-        } catch (IOException noLinux) {
-            try {
-                return InetAddress.getLocalHost().getHostName();
-            } catch (UnknownHostException e) {
-                throw new UsageException("this host has no name to stand under: give an id with --id", e);
-            }
-        }
+        return HostName.own()
+                .orElseThrow(() -> new UsageException("this host has no name to stand under: give an id with --id"));
     }
 
     private static ProcessHandle running(long pid) {
