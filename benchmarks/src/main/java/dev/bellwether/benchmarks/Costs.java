@@ -1,8 +1,10 @@
 package dev.bellwether.benchmarks;
 
+import static dev.bellwether.benchmarks.Usage.heap;
+import static dev.bellwether.benchmarks.Usage.threads;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -303,17 +305,6 @@ public record Costs(String where, int port, Counter counter, String unit, Durati
                 return;
             }
         }
-    }
-
-    private static int threads() {
-        return ManagementFactory.getThreadMXBean().getThreadCount();
-    }
-
-    private static long heap() {
-        for (var i = 0; i < 3; i++) {
-            System.gc();
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 
     /** Returns how many connections to the server are open on this machine. */

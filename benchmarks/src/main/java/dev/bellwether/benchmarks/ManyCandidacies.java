@@ -1,5 +1,8 @@
 package dev.bellwether.benchmarks;
 
+import static dev.bellwether.benchmarks.Usage.heap;
+import static dev.bellwether.benchmarks.Usage.threads;
+
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
@@ -58,17 +61,5 @@ public final class ManyCandidacies {
     private static long cpu() {
         return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
                 .getProcessCpuTime();
-    }
-
-    private static int threads() {
-        return ManagementFactory.getThreadMXBean().getThreadCount();
-    }
-
-    private static long heap() throws InterruptedException {
-        for (var i = 0; i < 3; i++) {
-            System.gc();
-            Thread.sleep(200);
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 }

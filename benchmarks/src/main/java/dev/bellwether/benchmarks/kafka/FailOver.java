@@ -132,7 +132,7 @@ public final class FailOver {
                 session.toMillis(), make.name(), what, at(took, 0.5), at(took, 0.99), at(took, 1));
     }
 
-    private static double at(List<Long> sorted, double quantile) {
+    static double at(List<Long> sorted, double quantile) {
         return sorted.get((int) Math.min(sorted.size() - 1, Math.floor(quantile * sorted.size()))) / 1e6;
     }
 }

@@ -1,5 +1,9 @@
 package dev.bellwether.benchmarks.kafka;
 
+import static dev.bellwether.benchmarks.Usage.cpu;
+import static dev.bellwether.benchmarks.Usage.heap;
+import static dev.bellwether.benchmarks.Usage.threads;
+
 import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
@@ -168,27 +172,9 @@ public final class Idle {
         return cpu(ProcessHandle.current().pid());
     }
 
-    private static long cpu(long pid) {
-        return ProcessHandle.of(pid)
-                .flatMap(process -> process.info().totalCpuDuration())
-                .map(Duration::toNanos)
-                .orElse(0L);
-    }
-
-    private static int threads() {
-        return ManagementFactory.getThreadMXBean().getThreadCount();
-    }
-
     private static long sockets() {
         return ManagementFactory.getOperatingSystemMXBean() instanceof com.sun.management.UnixOperatingSystemMXBean os
                 ? os.getOpenFileDescriptorCount()
                 : -1;
-    }
-
-    private static long heap() {
-        for (var i = 0; i < 3; i++) {
-            System.gc();
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 }

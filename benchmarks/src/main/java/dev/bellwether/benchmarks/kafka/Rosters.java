@@ -1,5 +1,9 @@
 package dev.bellwether.benchmarks.kafka;
 
+import static dev.bellwether.benchmarks.Usage.cpu;
+import static dev.bellwether.benchmarks.Usage.threads;
+import static dev.bellwether.benchmarks.kafka.FailOver.at;
+
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
@@ -7,7 +11,6 @@ import dev.bellwether.Roster;
 import dev.bellwether.RosterConfig;
 import dev.bellwether.kafka.KafkaElections;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -227,20 +230,5 @@ public final class Rosters {
             }
             LockSupport.parkNanos(1_000_000);
         }
-    }
-
-    private static double at(List<Long> sorted, double quantile) {
-        return sorted.get((int) Math.min(sorted.size() - 1, Math.floor(quantile * sorted.size()))) / 1e6;
-    }
-
-    private static long cpu(long pid) {
-        return ProcessHandle.of(pid)
-                .flatMap(process -> process.info().totalCpuDuration())
-                .map(Duration::toNanos)
-                .orElse(0L);
-    }
-
-    private static int threads() {
-        return ManagementFactory.getThreadMXBean().getThreadCount();
     }
 }

@@ -62,7 +62,7 @@ public final class Latency {
                 contestant.name(), rate, seconds, mode, at(came, 0.5), at(came, 0.95), at(came, 0.99), at(came, 1));
     }
 
-    private static double at(long[] sorted, double share) {
+    static double at(long[] sorted, double share) {
         return sorted[(int) Math.min(sorted.length - 1, sorted.length * share)] / 1e6;
     }
 

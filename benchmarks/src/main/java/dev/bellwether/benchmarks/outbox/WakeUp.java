@@ -1,5 +1,7 @@
 package dev.bellwether.benchmarks.outbox;
 
+import static dev.bellwether.benchmarks.outbox.Latency.at;
+
 import dev.bellwether.outbox.Message;
 import dev.bellwether.outbox.Outbox;
 import dev.bellwether.outbox.OutboxRelay;
@@ -176,9 +178,5 @@ public final class WakeUp {
         System.out.printf(
                 "%-32s %-18s p50 %7.1f ms, p95 %7.1f ms, p99 %7.1f ms, max %7.1f ms%n",
                 way.title, what, at(nanos, 0.5), at(nanos, 0.95), at(nanos, 0.99), at(nanos, 1));
-    }
-
-    private static double at(long[] sorted, double share) {
-        return sorted[(int) Math.min(sorted.length - 1, sorted.length * share)] / 1e6;
     }
 }
