@@ -58,7 +58,7 @@ class TlsTest {
 
     @Test
     void withTheRightTrustACandidateLeads() throws Exception {
-        try (var elections = Elections.connect(secure.uri("/tls?" + trust("server")));
+        try (var elections = Elections.connect(secure.uri("/tls?" + certificates.trusting("server")));
                 var leader = elections.stand("secured", CONFIG)) {
             assertThat(leader.await(PATIENCE)).isPresent();
         }
@@ -66,7 +66,7 @@ class TlsTest {
 
     @Test
     void anAgentThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
-        for (var query : List.of(trust("stranger"), "tls=true")) { // the JDK does not know it either
+        for (var query : List.of(certificates.trusting("stranger"), "tls=true")) { // the JDK does not know it either
             assertThat(refusal(secure.uri("/tls?" + query)))
                     .as(query)
                     .hasMessageContaining("do not agree on TLS")
@@ -97,7 +97,7 @@ class TlsTest {
 
     @Test
     void certificatesBesideAClientOfTheApplicationsAreRefused() {
-        var uri = "consul://127.0.0.1:" + Ports.free() + "/given?" + trust("server");
+        var uri = "consul://127.0.0.1:" + Ports.free() + "/given?" + certificates.trusting("server");
         assertThatThrownBy(() -> ConsulElections.using(HttpClient.newHttpClient(), uri))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("the given client has its own")
@@ -110,9 +110,5 @@ class TlsTest {
                 var leader = elections.stand("given", CONFIG)) {
             assertThat(leader.await(PATIENCE)).isPresent();
         }
-    }
-
-    private static String trust(String name) {
-        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
     }
 }

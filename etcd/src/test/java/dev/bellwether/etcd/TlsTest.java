@@ -1,5 +1,6 @@
 package dev.bellwether.etcd;
 
+import static dev.bellwether.fixtures.Leading.leads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -76,14 +77,14 @@ class TlsTest {
 
     @Test
     void withTheRightTrustACandidateLeads() throws Exception {
-        leads(secure.uri("/tls?" + trust("server")));
-        leads(secure.uri("/tls?tls=true&" + trust("server")));
-        leads(mutual.uri("/tls?" + trust("server") + keys("client")));
+        leads(secure.uri("/tls?" + certificates.trusting("server")));
+        leads(secure.uri("/tls?tls=true&" + certificates.trusting("server")));
+        leads(mutual.uri("/tls?" + certificates.trusting("server") + certificates.showing("client")));
     }
 
     @Test
     void aMemberThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
-        for (var query : List.of(trust("stranger"), "tls=true")) { // the JDK does not know it either
+        for (var query : List.of(certificates.trusting("stranger"), "tls=true")) { // the JDK does not know it either
             assertThatThrownBy(() -> Elections.connect(secure.uri("/tls?" + query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -97,8 +98,8 @@ class TlsTest {
     void aMemberThatIsWrongIsInNobodysWayWhileAnotherAnswersOrMayYet() throws Exception {
         var wrong = "127.0.0.1:" + plain.members().get(0).port();
         var right = "127.0.0.1:" + secure.members().get(0).port();
-        leads("etcd://" + wrong + ',' + right + "/tls?" + trust("server"));
-        assertThatThrownBy(() -> Elections.connect("etcd://" + wrong + ",127.0.0.1:1/tls?" + trust("server")))
+        leads("etcd://" + wrong + ',' + right + "/tls?" + certificates.trusting("server"));
+        assertThatThrownBy(() -> Elections.connect("etcd://" + wrong + ",127.0.0.1:1/tls?" + certificates.trusting("server")))
                 .isInstanceOf(UnavailableException.class)
                 .hasMessageContaining("do not agree on TLS")
                 .hasMessageContaining("no other member answers");
@@ -106,7 +107,7 @@ class TlsTest {
 
     @Test
     void aMemberThatWantsACertificateLetsNobodyInWithout() {
-        for (var query : List.of(trust("server"), trust("server") + keys("stranger"))) {
+        for (var query : List.of(certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
             assertThatThrownBy(() -> Elections.connect(mutual.uri("/tls?" + query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -145,7 +146,7 @@ class TlsTest {
     void theThreadsOfAClientOfOursEndWhenItIsNotUsedAnyMore() {
         var before = threadsOfClients();
         for (var i = 0; i < 3; i++) {
-            Elections.connect(secure.uri("/tls?" + trust("server"))).close();
+            Elections.connect(secure.uri("/tls?" + certificates.trusting("server"))).close();
         }
         var made = threadsOfClients();
         made.removeAll(before);
@@ -161,7 +162,7 @@ class TlsTest {
 
     @Test
     void certificatesBesideAClientOfTheApplicationsAreRefused() {
-        var uri = "etcd://127.0.0.1:" + Ports.free() + "/given?" + trust("server");
+        var uri = "etcd://127.0.0.1:" + Ports.free() + "/given?" + certificates.trusting("server");
         assertThatThrownBy(() -> EtcdElections.using(HttpClient.newHttpClient(), uri))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageContaining("the given client has its own")
@@ -174,21 +175,5 @@ class TlsTest {
                 var leader = elections.stand("given", CONFIG)) {
             assertThat(leader.await(PATIENCE)).isPresent();
         }
-    }
-
-    private static void leads(String uri) throws Exception {
-        try (var elections = Elections.connect(uri);
-                var leader = elections.stand("secured", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).as(uri).isPresent();
-            assertThat(elections.election("secured").leader()).isPresent();
-        }
-    }
-
-    private static String trust(String name) {
-        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
-    }
-
-    private static String keys(String name) {
-        return "&keystore=" + folder.resolve(name + ".p12") + "&keystorePassword=" + Certificates.PASSWORD;
     }
 }

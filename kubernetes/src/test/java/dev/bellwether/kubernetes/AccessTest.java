@@ -1,5 +1,6 @@
 package dev.bellwether.kubernetes;
 
+import static dev.bellwether.fixtures.Leading.leads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -258,13 +259,6 @@ class AccessTest {
 
     private static String server() {
         return "https://127.0.0.1:" + servers.member(0).port();
-    }
-
-    private static void leads(String uri) throws InterruptedException {
-        try (var elections = Elections.connect(uri);
-                var leader = elections.stand("access", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).isPresent();
-        }
     }
 
     private static Path write(String server, String cluster, String user) throws IOException {

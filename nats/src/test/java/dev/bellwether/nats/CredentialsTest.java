@@ -1,5 +1,6 @@
 package dev.bellwether.nats;
 
+import static dev.bellwether.fixtures.Leading.leads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -99,13 +100,6 @@ class CredentialsTest {
         @Override
         public char @Nullable [] getJWT() {
             return null;
-        }
-    }
-
-    private static void leads(String uri) throws Exception {
-        try (var elections = Elections.connect(uri);
-                var leader = elections.stand("known", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).isPresent();
         }
     }
 

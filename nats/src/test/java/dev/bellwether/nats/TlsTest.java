@@ -1,9 +1,10 @@
 package dev.bellwether.nats;
 
+import static dev.bellwether.fixtures.Leading.goesOn;
+import static dev.bellwether.fixtures.Leading.leads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -13,7 +14,6 @@ import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.fixtures.Scripts;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.nats.NatsServer;
 import dev.bellwether.testkit.servers.Ports;
 import io.nats.client.Nats;
@@ -70,13 +70,13 @@ class TlsTest {
 
     @Test
     void withTheRightTrustACandidateLeads() throws Exception {
-        leads(uri(server, "tls", trust("server")));
-        leads(uri(server, "nats", "tls=true&" + trust("server")));
+        leads(uri(server, "tls", certificates.trusting("server")));
+        leads(uri(server, "nats", "tls=true&" + certificates.trusting("server")));
     }
 
     @Test
     void aServerThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
-        for (var query : new String[] {trust("stranger"), "bucket=none"}) { // the JDK does not know it either
+        for (var query : new String[] {certificates.trusting("stranger"), "bucket=none"}) { // the JDK does not know it either
             assertThatThrownBy(() -> Elections.connect(uri(server, "tls", query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -92,11 +92,11 @@ class TlsTest {
         certificates.key("named", "CN=named", "DNS:localhost");
         try (var elsewhere = NatsServers.alone(tls("elsewhere"));
                 var named = NatsServers.alone(tls("named"))) {
-            refused(uri(elsewhere, "tls", trust("elsewhere")), "127.0.0.1");
-            refused(uri(elsewhere, "nats", "tls=true&" + trust("elsewhere")), "127.0.0.1");
-            refused(byName(elsewhere, trust("elsewhere")), "localhost");
-            refused(uri(named, "tls", trust("named")), "127.0.0.1"); // an address that the name has proves nothing
-            leads(byName(named, trust("named")));
+            refused(uri(elsewhere, "tls", certificates.trusting("elsewhere")), "127.0.0.1");
+            refused(uri(elsewhere, "nats", "tls=true&" + certificates.trusting("elsewhere")), "127.0.0.1");
+            refused(byName(elsewhere, certificates.trusting("elsewhere")), "localhost");
+            refused(uri(named, "tls", certificates.trusting("named")), "127.0.0.1"); // an address that the name has proves nothing
+            leads(byName(named, certificates.trusting("named")));
         }
     }
 
@@ -133,7 +133,7 @@ class TlsTest {
                         new NatsServer(program, "two", port, listening + tls(second) + cluster(Ports.free(), route))) {
             one.awaitPort();
             var options = BucketClient.ourOptions().servers(new String[] {"tls://localhost:" + one.port()});
-            NatsTls.of(ConnectUri.parse(byName(one, trust("first", second)))).applyTo(options);
+            NatsTls.of(ConnectUri.parse(byName(one, certificates.trusting("first", second)))).applyTo(options);
             try (var connection = Nats.connect(options.build())) {
                 var other = "127.0.0.2:" + two.port();
                 Eventually.eventually(
@@ -166,11 +166,11 @@ class TlsTest {
 
     @Test
     void aServerThatWantsToSeeACertificateLetsInWhoShowsOne() throws Exception {
-        leads(uri(mutual, "tls", trust("server") + keys("client")));
-        assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", trust("server") + keys("stranger"))))
+        leads(uri(mutual, "tls", certificates.trusting("server") + certificates.showing("client")));
+        assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", certificates.trusting("server") + certificates.showing("stranger"))))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageNotContaining(Certificates.PASSWORD);
-        assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", trust("server"))))
+        assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", certificates.trusting("server"))))
                 .isInstanceOf(ElectionException.class);
     }
 
@@ -193,7 +193,7 @@ class TlsTest {
         certificates.key("next-client");
         var own = copy(folder.resolve("client.p12"), "own.p12");
         var trusted = copy(certificates.trust("server"), "trusted.p12");
-        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + keys("own");
+        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
         try (var changing = NatsServers.alone(mutual("server", "client"));
                 var elections = Elections.connect(uri(changing, "tls", query));
                 var leader = elections.stand("renewed", CONFIG)) {
@@ -212,14 +212,6 @@ class TlsTest {
         }
     }
 
-    private static void goesOn(Candidacy leader) {
-        var restarted = System.nanoTime();
-        Eventually.eventually(
-                "it leads by a proof of its own",
-                PATIENCE,
-                () -> leader.isLeader() && Proofs.isProvenSince(leader, restarted));
-    }
-
     private static Path copy(Path from, String name) throws IOException {
         return Files.copy(from, folder.resolve(name));
     }
@@ -228,27 +220,11 @@ class TlsTest {
         return tls(key).replace("}", ", ca_file: \"%s\", verify: true }".formatted(certificates.certificate(client)));
     }
 
-    private static void leads(String uri) throws Exception {
-        try (var elections = Elections.connect(uri);
-                var leader = elections.stand("secured", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).as(uri).isPresent();
-            assertThat(elections.election("secured").leader()).isPresent();
-        }
-    }
-
     private static String uri(NatsServer server, String scheme, String query) {
         return scheme + "://127.0.0.1:" + server.port() + "?" + query;
     }
 
     private static String byName(NatsServer server, String query) {
         return "tls://localhost:" + server.port() + "?" + query;
-    }
-
-    private static String trust(String... names) {
-        return "truststore=" + certificates.trust(names) + "&truststorePassword=" + Certificates.PASSWORD;
-    }
-
-    private static String keys(String name) {
-        return "&keystore=" + folder.resolve(name + ".p12") + "&keystorePassword=" + Certificates.PASSWORD;
     }
 }

@@ -1,9 +1,10 @@
 package dev.bellwether.redis;
 
+import static dev.bellwether.fixtures.Leading.goesOn;
+import static dev.bellwether.fixtures.Leading.leads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.bellwether.Candidacy;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
@@ -11,8 +12,6 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.Certificates;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
-import dev.bellwether.testkit.Eventually;
-import dev.bellwether.testkit.Proofs;
 import dev.bellwether.testkit.servers.Ports;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
@@ -92,14 +91,14 @@ class TlsTest {
 
     @Test
     void withTheRightTrustACandidateLeads() throws Exception {
-        leads(uri(secure, trust("server")));
-        leads(uri(mutual, trust("server") + keys("client")));
-        leads(uri(secure, trust("server")).replace("rediss:", "valkeys:"));
+        leads(uri(secure, certificates.trusting("server")));
+        leads(uri(mutual, certificates.trusting("server") + certificates.showing("client")));
+        leads(uri(secure, certificates.trusting("server")).replace("rediss:", "valkeys:"));
     }
 
     @Test
     void aServerThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
-        for (var query : List.of(trust("stranger"), "prefix=tls")) { // the JDK does not know it either
+        for (var query : List.of(certificates.trusting("stranger"), "prefix=tls")) { // the JDK does not know it either
             assertThatThrownBy(() -> Elections.connect(uri(secure, query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -111,7 +110,7 @@ class TlsTest {
 
     @Test
     void aServerThatWantsACertificateLetsNobodyInWithout() {
-        for (var query : List.of(trust("server"), trust("server") + keys("stranger"))) {
+        for (var query : List.of(certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
             assertThatThrownBy(() -> Elections.connect(uri(mutual, query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -208,7 +207,7 @@ class TlsTest {
         var certificate = copy(certificates.certificate("server"), "changing.crt");
         var key = copy(certificates.secret("server"), "changing.key");
         var clients = copy(certificates.certificate("client"), "changing-clients.crt");
-        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + keys("own");
+        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
         try (var changing = start("yes", certificate, key, clients);
                 var elections = Elections.connect(uri(changing, query));
                 var leader = elections.stand("renewed", CONFIG)) {
@@ -231,35 +230,11 @@ class TlsTest {
         }
     }
 
-    private static void goesOn(Candidacy leader) {
-        var restarted = System.nanoTime();
-        Eventually.eventually(
-                "it leads by a proof of its own",
-                PATIENCE,
-                () -> leader.isLeader() && Proofs.isProvenSince(leader, restarted));
-    }
-
     private static Path copy(Path from, String name) throws IOException {
         return Files.copy(from, folder.resolve(name));
     }
 
     private static String uri(ValkeyServer server, String query) {
         return server.uri("?" + query).replace("redis:", "rediss:");
-    }
-
-    private static void leads(String uri) throws Exception {
-        try (var elections = Elections.connect(uri);
-                var leader = elections.stand("secured", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).as(uri).isPresent();
-            assertThat(elections.election("secured").leader()).isPresent();
-        }
-    }
-
-    private static String trust(String name) {
-        return "truststore=" + certificates.trust(name) + "&truststorePassword=" + Certificates.PASSWORD;
-    }
-
-    private static String keys(String name) {
-        return "&keystore=" + folder.resolve(name + ".p12") + "&keystorePassword=" + Certificates.PASSWORD;
     }
 }
