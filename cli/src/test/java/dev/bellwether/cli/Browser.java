@@ -178,6 +178,15 @@ public final class Browser implements AutoCloseable {
         photograph(name, true);
     }
 
+    /** Leaves the page before, and what was complained of there, and opens this one. */
+    void openNext(String url) throws Exception {
+        size(1280, 860, false);
+        open("about:blank");
+        await("location.href === 'about:blank'");
+        complaints.clear();
+        open(url);
+    }
+
     /** Photographs the page at each of these widths, in light and dark; nothing may stick out sideways. */
     public void lookAt(String name, boolean whole, int... widths) throws Exception {
         for (var width : widths) {
@@ -206,11 +215,6 @@ public final class Browser implements AutoCloseable {
     /** Returns what the console and the network have complained of. */
     public List<String> complaints() {
         return List.copyOf(complaints);
-    }
-
-    /** Forgets what was complained of. */
-    void forget() {
-        complaints.clear();
     }
 
     public JsonNode call(String method, Map<String, ?> parameters) throws Exception {

@@ -75,7 +75,7 @@ class ConsolePageTest {
         var ann = stand("billing", "ann");
         await(ann);
         var bob = stand("billing", "bob");
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await(state("billing") + ".startsWith('ann, token 1')");
         assertThat(browser.complaints()).isEmpty();
 
@@ -106,7 +106,7 @@ class ConsolePageTest {
         await(ann);
         stand("billing", "bob");
         var cyd = stand("billing", "cyd");
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await(state("billing") + ".startsWith('ann, token 1')");
         browser.evaluate(row("billing") + ".click()");
         var button = "[...document.querySelectorAll('.near tr')].find(row => row.textContent.startsWith('cyd'))"
@@ -126,7 +126,7 @@ class ConsolePageTest {
                 var there = Elections.connect(server.uri("bucket=console"))) {
             var ann = stand(there, "billing", "ann");
             await(ann);
-            open(console(server.uri("bucket=console")));
+            browser.openNext(console(server.uri("bucket=console")));
             browser.await(state("billing") + ".startsWith('ann, token ')");
             var bob = stand(there, "billing", "bob");
             browser.evaluate(row("billing") + ".click()");
@@ -142,7 +142,7 @@ class ConsolePageTest {
     @Test
     void electionsThatComeAndGoAreShownAndVacantOnesToldApart() throws Exception {
         await(stand("first", "ann"));
-        open(console(backend, "--refresh", "200ms"));
+        browser.openNext(console(backend, "--refresh", "200ms"));
         browser.await(state("first") + ".startsWith('ann')");
 
         var late = stand("second", "bob");
@@ -161,7 +161,7 @@ class ConsolePageTest {
         await(stand("billing", "ann"));
         var url = console(backend, "--read-only");
         assertThat(url).doesNotContain("token");
-        open(url);
+        browser.openNext(url);
         browser.await(state("billing") + ".startsWith('ann')");
         browser.evaluate(row("billing") + ".click()");
         browser.await("document.getElementById('near-state')");
@@ -181,7 +181,7 @@ class ConsolePageTest {
         for (var one : all) {
             await(one);
         }
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await("document.querySelector('.count')?.textContent === '2000 of 2000 elections, 0 vacant'");
         assertThat(browser.evaluate("document.querySelectorAll('.seats .row').length")
                         .asInt())
@@ -214,7 +214,7 @@ class ConsolePageTest {
         try (var server = NatsServers.alone();
                 var there = Elections.connect(server.uri("bucket=console"))) {
             await(stand(there, "billing", "ann"));
-            open(console(server.uri("bucket=console"), "--refresh", "200ms", "--timeout", "1s"));
+            browser.openNext(console(server.uri("bucket=console"), "--refresh", "200ms", "--timeout", "1s"));
             browser.await(state("billing") + ".startsWith('ann, token ')");
 
             server.kill();
@@ -238,7 +238,7 @@ class ConsolePageTest {
         var name = backend.substring("memory:".length());
         var link = LinkedStores.link(name);
         await(stand("billing", "ann"));
-        open(console("linked:" + name, "--refresh", "200ms", "--timeout", "5s"));
+        browser.openNext(console("linked:" + name, "--refresh", "200ms", "--timeout", "5s"));
         browser.await(row("billing"));
         browser.evaluate(row("billing") + ".click()");
         browser.await("document.getElementById('near-state')?.textContent.startsWith('ann leads, token 1')");
@@ -259,7 +259,7 @@ class ConsolePageTest {
     @Test
     void pageSaysThatTheConsoleHasEnded() throws Exception {
         await(stand("billing", "ann"));
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await(state("billing") + ".startsWith('ann, token 1')");
         consoles.forEach(Thread::interrupt);
         browser.await("document.getElementById('ended').textContent.includes('has ended')");
@@ -272,7 +272,7 @@ class ConsolePageTest {
         try (var there = Elections.connect(on)) {
             await(stand(there, "interrupted", "ann"));
             var console = process(on, Ports.free());
-            open(addressOf(console));
+            browser.openNext(addressOf(console));
             browser.await(state("interrupted") + ".startsWith('ann, token 1')");
 
             assertThat(new ProcessBuilder("bash", "-c", "kill -s INT " + console.pid())
@@ -293,7 +293,7 @@ class ConsolePageTest {
             var ann = stand(there, "crashed", "ann");
             await(ann);
             var first = process(on, port);
-            open(addressOf(first));
+            browser.openNext(addressOf(first));
             browser.await(state("crashed") + ".startsWith('ann, token 1')");
 
             first.destroyForcibly().waitFor();
@@ -314,7 +314,7 @@ class ConsolePageTest {
         var ann = stand("billing", "ann");
         await(ann);
         var url = console(backend);
-        open(url.substring(0, url.indexOf('#')));
+        browser.openNext(url.substring(0, url.indexOf('#')));
         browser.await(state("billing") + ".startsWith('ann, token 1')");
         assertThat(browser.evaluate("document.getElementById('looking').hidden").asBoolean())
                 .isFalse();
@@ -329,7 +329,7 @@ class ConsolePageTest {
 
     @Test
     void whereNothingIsHeldThePageTellsHowToBegin() throws Exception {
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await("document.querySelector('.empty') && !document.querySelector('.empty').hidden");
         browser.await("document.querySelector('.empty pre').textContent.startsWith('bellwether run billing')");
         browser.lookAt("console-empty", false, 1280, 390);
@@ -340,7 +340,7 @@ class ConsolePageTest {
         for (var i = 0; i < 40; i++) {
             await(stand("tenant-%02d".formatted(i), "ann"));
         }
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await("document.body?.innerText.includes('40 of 40 elections, 0 vacant')");
         browser.evaluate(row("tenant-00") + ".focus()");
         for (var i = 0; i < 30; i++) {
@@ -359,7 +359,7 @@ class ConsolePageTest {
         }
         var last = stand(elections, "tenant-40", "ann");
         await(last);
-        open(console(backend));
+        browser.openNext(console(backend));
         browser.await("document.body?.innerText.includes('41 of 41 elections, 0 vacant')");
         browser.evaluate("scrollTo(0, document.body.scrollHeight)");
         browser.await(row("tenant-40"));
@@ -378,7 +378,7 @@ class ConsolePageTest {
         try (var there = Elections.connect(on)) {
             await(stand(there, "silent", "ann"));
             var console = process(on, Ports.free());
-            open(addressOf(console));
+            browser.openNext(addressOf(console));
             browser.await(state("silent") + ".startsWith('ann, token 1')");
             browser.evaluate(row("silent") + ".focus()");
 
@@ -452,13 +452,5 @@ class ConsolePageTest {
         }
         assertThat(runs).as(all).isTrue();
         return Optional.empty();
-    }
-
-    private static void open(String url) throws Exception {
-        browser.size(1280, 860, false);
-        browser.open("about:blank");
-        browser.await("location.href === 'about:blank'");
-        browser.forget(); // that the console of the test before has gone
-        browser.open(url);
     }
 }

@@ -82,7 +82,7 @@ class OutboxPageTest {
                 + " 'topic payments does not exist')");
         stash(40);
         execute("UPDATE " + table + " SET created = created - interval '95 s'");
-        open(console());
+        browser.openNext(console());
         browser.await("document.getElementById('outbox-backlog')?.textContent === '40'");
         browser.await("document.getElementById('outbox-oldest').textContent.startsWith('1 min')");
         browser.await("document.getElementById('outbox-parked').textContent === '1'");
@@ -113,7 +113,7 @@ class OutboxPageTest {
         for (var id = 1; id <= 5; id++) {
             parked(id, id == 1 ? "payments" : "orders", "too large");
         }
-        open(console());
+        browser.openNext(console());
         browser.await("document.querySelector('button[data-id=\"1\"]')");
         browser.evaluate("document.querySelector('button[data-id=\"1\"]').click()");
         browser.await("document.getElementById('ask').open");
@@ -147,7 +147,7 @@ class OutboxPageTest {
                                 .build(),
                         HttpResponse.BodyHandlers.ofString());
         assertThat(answer.statusCode()).isEqualTo(403);
-        open(console("--read-only"));
+        browser.openNext(console("--read-only"));
         browser.await("document.querySelector('main')?.innerText.includes('too large')");
         assertThat(browser.evaluate("document.querySelectorAll('main button').length")
                         .asInt())
@@ -159,7 +159,7 @@ class OutboxPageTest {
     void whileTheDatabaseDoesNotAnswerThePageSaysSinceWhen() throws Exception {
         shards();
         try (var link = FaultProxy.to("127.0.0.1", PostgresServer.shared().port())) {
-            open(consoleOn(PostgresServer.uri(link.port()), "--timeout", "1s"));
+            browser.openNext(consoleOn(PostgresServer.uri(link.port()), "--timeout", "1s"));
             browser.await("document.getElementById('outbox-backlog')?.textContent === '0'");
             link.refuse();
             link.reset();
@@ -179,7 +179,7 @@ class OutboxPageTest {
             var ann = elections.stand(
                     "billing", CandidacyConfig.builder().candidate("ann").build());
             assertThat(ann.await(Duration.ofSeconds(60))).isPresent();
-            open(console("--on", backend));
+            browser.openNext(console("--on", backend));
             browser.await("document.querySelectorAll('#views a').length === 2");
             browser.await("document.querySelector('button[data-name=\"billing\"]')?.offsetParent");
             browser.evaluate("document.querySelector('#views a[href=\"#outbox\"]').click()");
@@ -278,13 +278,5 @@ class OutboxPageTest {
                                 + ".filter((byte, i) => i % 4 === 3 && byte > 0).length)(document.querySelector('"
                                 + canvas + "'))")
                 .asInt();
-    }
-
-    private static void open(String url) throws Exception {
-        browser.size(1280, 860, false);
-        browser.open("about:blank");
-        browser.await("location.href === 'about:blank'");
-        browser.forget(); // that the console of the test before has gone
-        browser.open(url);
     }
 }
