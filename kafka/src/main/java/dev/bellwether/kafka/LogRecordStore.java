@@ -74,11 +74,8 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         OVER
     }
 
-    /** An attempt whose outcome has not been read. */
-    private record Pending(CompletableFuture<Written> answer) {}
-
     /** What has been read of an attempt of ours. */
-    private record Outcome(Pending pending, Written written) {}
+    private record Outcome(CompletableFuture<Written> answer, Written written) {}
 
     private final Settings settings;
     private final TopicPartition partition;
@@ -90,7 +87,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     private final CoalescedRequest<Boolean> sameLog;
     private final CoalescedRequest<Long> end = new CoalescedRequest<>(this::askForTheEnd);
     private final OffsetWaiters waiters = new OffsetWaiters();
-    private final Map<String, Pending> pending = new ConcurrentHashMap<>();
+    private final Map<String, CompletableFuture<Written>> pending = new ConcurrentHashMap<>(); // not read yet
     private final Listeners<java.util.function.Consumer<Found>> watchers = new Listeners<>();
     private final Supplier<String> ids;
 
@@ -289,7 +286,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
 
     private CompletionStage<Written> append(
             How how, String name, String behind, long expected, String text, Duration kept, Duration timeout) {
-        var mine = new Pending(new CompletableFuture<>());
+        var mine = new CompletableFuture<Written>();
         var number = ids.get(); // drawn now: a copy of this process has all that was drawn before
         Attempt attempt;
         synchronized (machine) {
@@ -310,10 +307,10 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         }
         writer.append(attempt, timeout, error -> {
             if (error != null && pending.remove(number) != null) {
-                mine.answer.completeExceptionally(error);
+                mine.completeExceptionally(error);
             }
         });
-        return mine.answer
+        return mine
                 .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
                 .whenComplete((written, error) -> pending.remove(number));
     }
@@ -486,7 +483,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             broken = null; // it is found again, if it is still there
         }
         var again = new UnavailableException(describe() + " is read once more");
-        List.copyOf(pending.values()).forEach(one -> one.answer.completeExceptionally(again));
+        List.copyOf(pending.values()).forEach(one -> one.completeExceptionally(again));
         session = "again " + tail.rereads();
         announced = "";
         search = Search.BEGUN;
@@ -539,7 +536,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
             readAgain();
             var doubt = new UnavailableException(
                     describe() + " is read again: a record is behind a reset that this" + " process does not know");
-            judged.forEach(outcome -> outcome.pending.answer.completeExceptionally(doubt));
+            judged.forEach(outcome -> outcome.answer.completeExceptionally(doubt));
             return;
         }
         answer(judged);
@@ -561,12 +558,12 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
         var unused = sameLog.ask().whenComplete((same, error) -> {
             for (var outcome : judged) {
                 if (error != null) {
-                    outcome.pending.answer.completeExceptionally(error);
+                    outcome.answer.completeExceptionally(error);
                 } else if (!same) {
-                    outcome.pending.answer.completeExceptionally(
+                    outcome.answer.completeExceptionally(
                             new UnavailableException(describe() + " was deleted and created again: it is being read"));
                 } else {
-                    outcome.pending.answer.complete(outcome.written);
+                    outcome.answer.complete(outcome.written);
                 }
             }
         });
@@ -599,7 +596,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
     public void failed(ApiException error) {
         var refused = KafkaErrors.translated(error, settings, describe());
         waiters.fail(refused);
-        List.copyOf(pending.values()).forEach(one -> one.answer.completeExceptionally(refused));
+        List.copyOf(pending.values()).forEach(one -> one.completeExceptionally(refused));
     }
 
     /** Looks for a base: where the last records say that there is one, or else from the first record on. */
