@@ -15,11 +15,6 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "completion",
         header = "Print a script that completes verbs and options in your shell.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  source <(bellwether completion bash)                       for this shell",
             "  bellwether completion bash > ~/.local/share/bash-completion/completions/bellwether",

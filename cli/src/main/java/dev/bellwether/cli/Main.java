@@ -177,6 +177,7 @@ public final class Main {
                 .addSubcommand(new DemoCommand(around, Main.class))
                 .addSubcommand(new DemoCandidate(around))
                 .addSubcommand(new CompletionCommand(around));
+        layOut(line);
         line.registerConverter(Duration.class, new CommandDurations());
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setExpandAtFiles(false); // what follows COMMAND is not ours
@@ -185,6 +186,19 @@ public final class Main {
         line.setUsageHelpWidth(100);
         line.setColorScheme(colours(around.colours())); // for standard output
         return line;
+    }
+
+    /** Has the help of all verbs look alike. */
+    private static void layOut(CommandLine line) {
+        var help = line.getCommandSpec().usageMessage();
+        help.synopsisHeading("%nUsage: ").optionListHeading("%nOptions:%n");
+        if (help.footer().length > 0) {
+            help.footerHeading("%nExamples:%n");
+        }
+        if (line.getSubcommands().isEmpty()) {
+            help.descriptionHeading("%n").sortOptions(false);
+        }
+        line.getSubcommands().values().forEach(Main::layOut);
     }
 
     private static CommandLine.Help.ColorScheme colours(boolean wanted) {

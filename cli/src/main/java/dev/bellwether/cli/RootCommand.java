@@ -11,13 +11,10 @@ import picocli.CommandLine.Spec;
 /** The command itself: it does nothing without a verb. */
 @Command(
         name = "bellwether",
-        synopsisHeading = "%nUsage: ",
         synopsisSubcommandLabel = "VERB",
         versionProvider = Main.Version.class,
         header = "Leader election on the infrastructure you already run.",
         commandListHeading = "%nVerbs:%n",
-        optionListHeading = "%nOptions:%n",
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether demo",
             "      watch an election survive its leader, on this machine, with nothing set up",

@@ -26,14 +26,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "console",
         header = "Serve a page that shows all elections of a backend, or an outbox, live.",
-        descriptionHeading = "%n",
         description =
                 "Leaders, tokens, candidates, changes and vacancies, with a search over thousands of elections; and"
                         + " the order to stand down, for anybody who has the token that is printed at the start.",
-        synopsisHeading = "%nUsage: ",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether console --on kafka://broker:9092",
             "  bellwether console --outbox 'jdbc:postgresql://db/app?user=ops' --table outbox",

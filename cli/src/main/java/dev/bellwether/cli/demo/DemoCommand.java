@@ -36,15 +36,10 @@ import picocli.CommandLine.Option;
 @Command(
         name = "demo",
         header = "Kill the leader, and watch the election survive it: on this machine, with nothing set up.",
-        descriptionHeading = "%n",
         description =
                 "Starts a Kafka broker and three candidates, each a process of its own, and a page on which you see"
                         + " who leads, in true time, and can kill, freeze, cut off and slow each of them. Nothing is"
                         + " left running.",
-        synopsisHeading = "%nUsage: ",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether demo",
             "  bellwether demo --tour                  a script does what you would do, and checks the effects",

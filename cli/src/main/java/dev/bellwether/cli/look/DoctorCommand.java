@@ -34,11 +34,6 @@ import picocli.CommandLine.Parameters;
         name = "doctor",
         header = "Say what the backend really grants, and what that means: how long a seat may be vacant, and what"
                 + " voids a promise.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether doctor --on kafka://broker:9092 --lease 5s",
             "  bellwether doctor billing --on-file /run/secrets/elections --json",

@@ -27,11 +27,6 @@ import picocli.CommandLine.Parameters;
         name = "ls",
         aliases = "list",
         header = "List the elections, with who leads each.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether ls",
             "  bellwether ls 'billing-*'",

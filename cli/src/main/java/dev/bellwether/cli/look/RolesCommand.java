@@ -21,11 +21,6 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "roles",
         header = "Show a roster: its groups, their members, and what each has.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether roles pricing --on kafka://broker:9092",
             "  bellwether roles pricing --count 1000 --json | jq '.groups[].members[] | {member, roles}'",

@@ -15,13 +15,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "schema",
         header = "Print the SQL that makes the tables, to make them by your own means.",
-        descriptionHeading = "%n",
         description = "Connects to find out what kind of database it is, and changes nothing. With"
                 + " bellwether.createTable=false in the URI, Bellwether makes no table by itself either.",
-        synopsisHeading = "%nUsage: ",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether schema --on jdbc:postgresql://db/app",
             "  bellwether schema --on 'jdbc:postgresql://db/app?bellwether.table=ops.elections' | psql"

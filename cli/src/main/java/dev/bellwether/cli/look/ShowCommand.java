@@ -27,11 +27,6 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "show",
         header = "Show one election: its leader and who stands by.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether show billing",
             "  bellwether show billing --json | jq .leader.token",

@@ -44,11 +44,6 @@ import picocli.CommandLine.Parameters;
         description =
                 "On a terminal, a table that is kept up to date, with the last changes under it; elsewhere one line per"
                         + " change.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether watch                          all elections, also those that come later",
             "  bellwether watch billing | tee changes.log",

@@ -13,11 +13,6 @@ import picocli.CommandLine.Command;
         description =
                 "Candidates are told that it is over. Its token is kept, so that tokens still rise if the election"
                         + " is held again.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether delete migration-7 --yes",
             "",

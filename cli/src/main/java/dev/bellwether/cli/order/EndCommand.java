@@ -11,11 +11,6 @@ import picocli.CommandLine.Command;
         name = "end",
         header = "End an election: all candidates are told, and none may join any more.",
         description = "The leader stands down in order. 'bellwether reopen' opens the election again.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether end migration-7 --yes",
             "",

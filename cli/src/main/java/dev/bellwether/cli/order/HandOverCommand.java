@@ -21,11 +21,6 @@ import picocli.CommandLine.Option;
         header = "Hand the seat over to a standby that has got ready for it.",
         description = "The standby gets ready while the leader leads on. When it is ready, the leader ends its work and"
                 + " the standby takes the seat. If it is not ready in time, the leader leads on.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether hand-over billing --to pod-7",
             "  bellwether hand-over billing --within 2m --yes    to the one that is ready first",

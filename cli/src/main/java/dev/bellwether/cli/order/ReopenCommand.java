@@ -13,11 +13,6 @@ import picocli.CommandLine.Command;
         header = "Open an election again that has ended.",
         description = "Candidates that stand from now on may lead, under a token that is higher than any before. Those"
                 + " that stood when it ended are not brought back: start them again.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether reopen migration-7 --yes",
             "",

@@ -12,11 +12,6 @@ import picocli.CommandLine.Command;
         header = "Order the leader to stand down, so that another takes the seat.",
         description = "The leader ends its work first, then hands over, and does not stand for a lease. If nobody else"
                 + " stands, it may lead again after that.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether stand-down billing",
             "  bellwether stand-down billing --yes      in a script",

@@ -35,11 +35,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "outbox",
         header = "Make, watch and examine an outbox.",
-        synopsisHeading = "%nUsage: ",
         synopsisSubcommandLabel = "VERB",
         commandListHeading = "%nVerbs:%n",
-        optionListHeading = "%nOptions:%n",
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether outbox status --db 'jdbc:postgresql://db/app?user=ops'",
             "  bellwether outbox status --watch --db 'jdbc:postgresql://db/app?user=ops'",

@@ -23,12 +23,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "pump",
         header = "Write messages into an outbox, to measure it.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
         description = "One connection writes. It prints only how fast its transactions committed; bellwether outbox"
-                + " status shows how fast records are published.",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false)
+                + " status shows how fast records are published.")
 public final class PumpCommand implements Callable<Integer> {
     private final CommandEnvironment around;
 

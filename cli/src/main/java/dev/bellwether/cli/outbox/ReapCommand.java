@@ -35,14 +35,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "reap",
         header = "Publish the records of an outbox to Kafka, as goharvest's reaper did.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
         description =
                 "Takes a reaper.yaml as it is, and says which of its keys have no effect any more. Of all that run"
                         + " with the same leaderGroupID one leads; the others stand by.",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether reap -f reaper.yaml",
             "",

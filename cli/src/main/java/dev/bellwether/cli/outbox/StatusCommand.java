@@ -33,13 +33,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "status",
         header = "Show backlog, age of the oldest, rates, leaders, parked and blocked records.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
         description = "With --watch again and again: on a terminal in place, elsewhere a line each time. It counts"
                 + " 100,000 rows at most; beyond that it shows the database's estimate.",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether outbox status --watch --db 'jdbc:postgresql://db/app?user=ops'",
             "  bellwether outbox status --watch --interval 10s --json | jq .backlog"

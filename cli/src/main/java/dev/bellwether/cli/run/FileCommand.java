@@ -25,8 +25,6 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "file",
         header = "Keep a file fresh while leading, for scripts and cron.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
         description = {
             "Stands for the election and, while it leads, keeps rewriting FILE, each time in one step; when it leads"
                     + " no more, the file is gone. With --check, tells whether the file is there and its writer"
@@ -34,9 +32,6 @@ import picocli.CommandLine.Parameters;
                     + " killed or frozen is too old when its mandate is over. It leaves files alone that it did not"
                     + " write."
         },
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether file /run/nightly.leader nightly &",
             "  17 3 * * *  bellwether file --check /run/nightly.leader && ./report.sh      # in a crontab",

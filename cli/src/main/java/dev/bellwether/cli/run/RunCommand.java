@@ -35,8 +35,6 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "run",
         header = "Run a command only while leading an election.",
-        descriptionHeading = "%n",
-        synopsisHeading = "%nUsage: ",
         customSynopsis = "bellwether run [OPTIONS] ELECTION [--] COMMAND [ARGUMENTS]",
         description = {
             "Stands for the election, starts the command once it leads, and passes on its exit code. When"
@@ -48,9 +46,6 @@ import picocli.CommandLine.Parameters;
                     + " the token along with what it writes, and let the resource refuse a lower one."
         },
         parameterListHeading = "",
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether run nightly -- ./report.sh --all",
             "      run a script once, on the machine that wins; the others stand by",

@@ -31,8 +31,6 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "serve",
         header = "Stand for elections beside a process in any language, which asks by HTTP whether it leads.",
-        synopsisHeading = "%nUsage: ",
-        descriptionHeading = "%n",
         description = {
             "Stands for each ELECTION and answers on the loopback: GET /isleader with 200 or 503, and with the"
                     + " milliseconds for which that is certain and the token; GET /leader with {\"name\": …}, as"
@@ -42,9 +40,6 @@ import picocli.CommandLine.Parameters;
             "The milliseconds count from the instant at which the request was sent: a client that stops by then has"
                     + " stopped before anybody else leads, also if this process is killed or frozen."
         },
-        optionListHeading = "%nOptions:%n",
-        sortOptions = false,
-        footerHeading = "%nExamples:%n",
         footer = {
             "  bellwether serve billing &",
             "  curl -s localhost:4040/isleader      # 1987 7: leads under token 7, for 1987 ms from before curl asked",
