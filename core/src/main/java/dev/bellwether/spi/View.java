@@ -40,20 +40,6 @@ public record View(
     /** Stands for a note that is there, but was not read: in what watchers are told. */
     public static final String UNREAD = "unread";
 
-    /** Makes a view of a seat without a note. */
-    public View(
-            String election,
-            long token,
-            Optional<Holder> holder,
-            Duration remaining,
-            boolean standDown,
-            boolean ended,
-            long era,
-            int topPriority,
-            List<Candidate> candidates) {
-        this(election, token, holder, remaining, standDown, ended, era, topPriority, candidates, "", true);
-    }
-
     /** Returns the view of a seat that was never held. */
     public static View unheld(String election) {
         return of(election, 0);
@@ -65,7 +51,17 @@ public record View(
      */
     public static View of(String election, long token) {
         return new View(
-                election, token, Optional.empty(), Duration.ZERO, false, false, 0, Integer.MIN_VALUE, List.of());
+                election,
+                token,
+                Optional.empty(),
+                Duration.ZERO,
+                false,
+                false,
+                0,
+                Integer.MIN_VALUE,
+                List.of(),
+                "",
+                true);
     }
 
     /** Returns the same, with this holder. */

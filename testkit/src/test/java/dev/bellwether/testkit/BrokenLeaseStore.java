@@ -117,7 +117,7 @@ final class BrokenLeaseStore implements LeaseStore {
         var claim = bend(asked);
         if (is(Fault.FIRST_CLAIM_WAITS_FOR_A_LEASE) && claimed.add(claim.election())) {
             var view = View.unheld(claim.election());
-            return done(new Answer(false, with(view, Optional.of(holder(claim, "nobody")), claim.lease())));
+            return done(new Answer(false, view.heldBy(Optional.of(holder(claim, "nobody")), claim.lease())));
         }
         if (is(Fault.LEAKS_MEMORY_PER_CLAIM)) {
             leakedMemory.add(new byte[300_000]);
@@ -130,7 +130,7 @@ final class BrokenLeaseStore implements LeaseStore {
         }
         var answer = now(sound.acquire(claim));
         if (!answer.granted() && is(Fault.GRANTS_WHAT_IS_HELD)) {
-            answer = new Answer(true, with(answer.view(), Optional.of(holder(claim, claim.nonce())), claim.lease()));
+            answer = new Answer(true, answer.view().heldBy(Optional.of(holder(claim, claim.nonce())), claim.lease()));
         }
         if (!answer.granted()
                 && is(Fault.LETS_THE_SAME_ID_IN_AGAIN)
@@ -314,20 +314,9 @@ final class BrokenLeaseStore implements LeaseStore {
                         ? view.candidates().stream()
                                 .filter(candidate -> candidate.leads())
                                 .toList()
-                        : view.candidates());
-    }
-
-    private static View with(View view, Optional<View.Holder> holder, Duration remaining) {
-        return new View(
-                view.election(),
-                view.token(),
-                holder,
-                remaining,
-                view.standDown(),
-                view.ended(),
-                view.era(),
-                view.topPriority(),
-                view.candidates());
+                        : view.candidates(),
+                "",
+                true);
     }
 
     private static View.Holder holder(Claim claim, String nonce) {

@@ -313,16 +313,7 @@ class LeaseSeatTest {
         var leader = rig.stand("a", rig.config());
         var standby = rig.stand("b", rig.config());
         var now = view();
-        rig.wire.tell(new View(
-                "billing",
-                now.token(),
-                now.holder(),
-                now.remaining(),
-                false,
-                true,
-                now.era(),
-                now.topPriority(),
-                now.candidates()));
+        rig.wire.tell(now.inEra(now.era(), true));
         rig.settle();
         assertThat(leader.isLeader()).isTrue();
         assertThat(standby.status().phase()).isEqualTo(Phase.STANDING_BY);
@@ -332,26 +323,8 @@ class LeaseSeatTest {
     void aNoticeOfAHigherTokenOrOfAnOrderThatIsNotTrueDeposesNobody() {
         var leader = rig.stand("a", rig.config());
         var now = view();
-        rig.wire.tell(new View(
-                "billing",
-                now.token() + 1,
-                now.holder(),
-                now.remaining(),
-                false,
-                false,
-                now.era(),
-                now.topPriority(),
-                now.candidates()));
-        rig.wire.tell(new View(
-                "billing",
-                now.token(),
-                now.holder(),
-                now.remaining(),
-                true,
-                false,
-                now.era(),
-                now.topPriority(),
-                now.candidates()));
+        rig.wire.tell(View.of("billing", now.token() + 1).heldBy(now.holder(), now.remaining()));
+        rig.wire.tell(now.orderedToStandDown(true));
         rig.settle();
         assertThat(leader.isLeader()).isTrue();
         assertThat(rig.heard).containsExactly("Acquired");
