@@ -28,7 +28,7 @@ public record Claim(
     /** Of a candidate that knows no era yet, and may begin in any. */
     public static final long ANY_ERA = -1;
 
-    /** Makes the claim of a candidate that knows no era yet. */
+    /** Makes the claim of a candidate that knows no era yet, and is content with any token that rises. */
     public Claim(
             String election,
             String candidate,
@@ -37,20 +37,7 @@ public record Claim(
             Duration patience,
             int priority,
             Map<String, String> metadata) {
-        this(election, candidate, nonce, lease, patience, priority, metadata, ANY_ERA);
-    }
-
-    /** Makes the claim of a candidate that is content with any token that rises. */
-    public Claim(
-            String election,
-            String candidate,
-            String nonce,
-            Duration lease,
-            Duration patience,
-            int priority,
-            Map<String, String> metadata,
-            long era) {
-        this(election, candidate, nonce, lease, patience, priority, metadata, era, 0);
+        this(election, candidate, nonce, lease, patience, priority, metadata, ANY_ERA, 0);
     }
 
     /** Returns the same of a candidate that shows this to observers. */

@@ -647,15 +647,7 @@ class LeaseSeatTest {
     private void takenBy(String candidate) {
         var held = view().holder().orElseThrow();
         rig.server.release(new Claim(
-                "billing",
-                "nobody",
-                held.nonce(),
-                Duration.ofSeconds(10),
-                Duration.ofSeconds(40),
-                0,
-                Map.of(),
-                Claim.ANY_ERA,
-                0));
+                "billing", "nobody", held.nonce(), Duration.ofSeconds(10), Duration.ofSeconds(40), 0, Map.of()));
         rig.wire.deaf = true;
         other(candidate);
         rig.wire.deaf = false;

@@ -1031,7 +1031,7 @@ class RecordLeasesTest {
     }
 
     private static Claim claim(String candidate, long era) {
-        return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of(), era);
+        return new Claim("e", candidate, candidate + "-1", LEASE, LEASE.multipliedBy(4), 0, Map.of(), era, 0);
     }
 
     private static Claim claim(String election, String candidate, int number) {
