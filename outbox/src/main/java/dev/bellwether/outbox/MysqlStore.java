@@ -287,19 +287,6 @@ class MysqlStore extends Store {
     }
 
     @Override
-    long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
-        try (var query = connection.prepareStatement("SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?"
-                + andMine(shard, shards) + " ORDER BY id LIMIT ?")) {
-            query.setLong(1, from);
-            query.setLong(2, cursor);
-            query.setInt(3, limit);
-            try (var result = query.executeQuery()) {
-                return numbers(result);
-            }
-        }
-    }
-
-    @Override
     long ageMillis(Connection connection, long low) throws SQLException {
         try (var query = connection.prepareStatement(
                 "SELECT " + millisSince("created") + " FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {

@@ -394,19 +394,6 @@ class PostgresStore extends Store {
     }
 
     @Override
-    long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
-        try (var query = connection.prepareStatement("SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?"
-                + andMine(shard, shards) + " ORDER BY id LIMIT ?")) {
-            query.setLong(1, from);
-            query.setLong(2, cursor);
-            query.setInt(3, limit);
-            try (var result = query.executeQuery()) {
-                return numbers(result);
-            }
-        }
-    }
-
-    @Override
     long ageMillis(Connection connection, long low) throws SQLException {
         try (var query = connection.prepareStatement("SELECT (extract(epoch FROM clock_timestamp() - " + columns.created
                 + ") * 1000)::bigint FROM " + table.name() + " WHERE id > ? ORDER BY id LIMIT 1")) {

@@ -192,8 +192,17 @@ abstract class Store {
     }
 
     /** Returns ids up to the cursor that belong to the shard and are to be published, behind a given one. */
-    abstract long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards)
-            throws SQLException;
+    long[] ids(Connection connection, long from, long cursor, int limit, int shard, int shards) throws SQLException {
+        try (var query = connection.prepareStatement("SELECT id FROM " + table.name() + " WHERE id > ? AND id <= ?"
+                + andMine(shard, shards) + " ORDER BY id LIMIT ?")) {
+            query.setLong(1, from);
+            query.setLong(2, cursor);
+            query.setInt(3, limit);
+            try (var result = query.executeQuery()) {
+                return numbers(result);
+            }
+        }
+    }
 
     /**
      * Returns what sees who may still commit a row whose id was drawn before now.
