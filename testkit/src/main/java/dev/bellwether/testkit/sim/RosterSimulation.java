@@ -1,11 +1,7 @@
 package dev.bellwether.testkit.sim;
 
 import dev.bellwether.RosterMode;
-import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code -Dbellwether.seed=SEED} runs one world alone, {@code -Dbellwether.seeds=N} so many.
  */
 public final class RosterSimulation {
-    private static final int THREADS = 2;
-
     private final RosterMode mode;
     private long seeds = 1_000;
 
@@ -50,64 +44,20 @@ public final class RosterSimulation {
         var one = Long.getLong(Simulation.SEED);
         var first = one == null ? 1 : one;
         var last = one == null ? Long.getLong(Simulation.SEEDS, seeds) : first;
-        var next = new AtomicLong(first);
-        var found = new AtomicReference<@Nullable Violation>();
-        var worlds = new AtomicLong();
-        var micros = new AtomicLong();
-        var mandates = new AtomicLong();
-        var events = new AtomicLong();
-        var began = System.nanoTime();
-        var threads = new Thread[last - first < 10 ? 1 : THREADS];
-        for (var i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(
-                    () -> {
-                        for (var seed = next.getAndIncrement(); seed <= last; seed = next.getAndIncrement()) {
-                            var violation = live(seed, false, world -> {
-                                worlds.incrementAndGet();
-                                micros.addAndGet(world.agenda().now() / 1_000);
-                                mandates.addAndGet(world.mandates());
-                                events.addAndGet(world.agenda().entered());
-                            });
-                            if (violation != null) {
-                                found.accumulateAndGet(
-                                        violation, (a, b) -> a == null || (b != null && b.seed() < a.seed()) ? b : a);
-                                next.set(last + 1);
-                            }
-                        }
-                    },
-                    "roster-simulation-" + i);
-            threads[i].start();
-        }
-        for (var thread : threads) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                next.set(last + 1);
-                Thread.currentThread().interrupt();
-            }
-        }
-        var violation = found.get();
-        if (violation != null) {
-            throw replay(violation.seed()).orElse(violation);
-        }
-        return new Report(
-                worlds.get(),
-                Duration.ofNanos(micros.get()).multipliedBy(1_000),
-                Duration.ofNanos(System.nanoTime() - began),
-                mandates.get(),
-                events.get());
+        var tally = new Simulation.Tally();
+        return tally.run("roster-simulation-", first, last, seed -> live(seed, false, tally), this::replay);
     }
 
     /** Runs one seed, with a trace. Returns what was wrong, if anything was. */
     public Optional<Violation> replay(long seed) {
-        return Optional.ofNullable(live(seed, true, world -> {}));
+        return Optional.ofNullable(live(seed, true, new Simulation.Tally()));
     }
 
-    private @Nullable Violation live(long seed, boolean traced, Consumer<RosterWorld> ended) {
+    private @Nullable Violation live(long seed, boolean traced, Simulation.Tally tally) {
         try {
             var world = new RosterWorld(seed, mode, traced);
             var violation = world.run();
-            ended.accept(world);
+            tally.add(world.agenda(), world.mandates());
             return violation;
         } catch (Throwable e) {
             return Violation.ofAWorldThatCannotRun(seed, e);

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -205,39 +206,8 @@ public final class Simulation {
         var one = Long.getLong(SEED);
         var first = one == null ? 1 : one;
         var last = one != null || alone ? first : Long.getLong(SEEDS, seeds);
-        var next = new AtomicLong(first);
-        var found = new AtomicReference<@Nullable Violation>();
-        var began = System.nanoTime();
         var tally = new Tally();
-        var threads = new Thread[last - first < 10 ? 1 : THREADS];
-        for (var i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(
-                    () -> {
-                        for (var seed = next.getAndIncrement(); seed <= last; seed = next.getAndIncrement()) {
-                            var violation = live(seed, false, tally);
-                            if (violation != null) {
-                                found.accumulateAndGet(
-                                        violation, (a, b) -> a == null || (b != null && b.seed() < a.seed()) ? b : a);
-                                next.set(last + 1);
-                            }
-                        }
-                    },
-                    "simulation-" + i);
-            threads[i].start();
-        }
-        for (var thread : threads) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                next.set(last + 1);
-                Thread.currentThread().interrupt();
-            }
-        }
-        var violation = found.get();
-        if (violation != null) {
-            throw replay(violation.seed()).orElse(violation);
-        }
-        return tally.report(Duration.ofNanos(System.nanoTime() - began));
+        return tally.run("simulation-", first, last, seed -> live(seed, false, tally), this::replay);
     }
 
     /** Runs one seed, with a trace. Returns what was wrong, if anything was. */
@@ -249,7 +219,7 @@ public final class Simulation {
         try {
             var world = new World(seed, this, traced);
             var violation = world.run();
-            tally.add(world);
+            tally.add(world.agenda(), world.invariants().mandates());
             return violation;
         } catch (Throwable e) {
             return Violation.ofAWorldThatCannotRun(seed, e);
@@ -315,24 +285,63 @@ public final class Simulation {
     }
 
     /** Adds up what the worlds did. Thread-safe. */
-    private static final class Tally {
+    static final class Tally {
         private final AtomicLong worlds = new AtomicLong();
         private final AtomicLong nanos = new AtomicLong();
         private final AtomicLong mandates = new AtomicLong();
         private final AtomicLong events = new AtomicLong();
 
-        private void add(World world) {
+        /** Adds a world that has ended. */
+        void add(Agenda agenda, long held) {
             worlds.incrementAndGet();
-            nanos.addAndGet(world.agenda().now() / 1_000); // in microseconds: a million worlds would overflow
-            mandates.addAndGet(world.invariants().mandates());
-            events.addAndGet(world.agenda().entered());
+            nanos.addAndGet(agenda.now() / 1_000); // in microseconds: a million worlds would overflow
+            mandates.addAndGet(held);
+            events.addAndGet(agenda.entered());
         }
 
-        private Report report(Duration real) {
+        /** Runs these seeds, two at a time, and throws what was wrong with the lowest seed found. */
+        Report run(
+                String name,
+                long first,
+                long last,
+                LongFunction<@Nullable Violation> live,
+                LongFunction<Optional<Violation>> replay) {
+            var next = new AtomicLong(first);
+            var found = new AtomicReference<@Nullable Violation>();
+            var began = System.nanoTime();
+            var threads = new Thread[last - first < 10 ? 1 : THREADS];
+            for (var i = 0; i < threads.length; i++) {
+                threads[i] = new Thread(
+                        () -> {
+                            for (var seed = next.getAndIncrement(); seed <= last; seed = next.getAndIncrement()) {
+                                var violation = live.apply(seed);
+                                if (violation != null) {
+                                    found.accumulateAndGet(
+                                            violation,
+                                            (a, b) -> a == null || (b != null && b.seed() < a.seed()) ? b : a);
+                                    next.set(last + 1);
+                                }
+                            }
+                        },
+                        name + i);
+                threads[i].start();
+            }
+            for (var thread : threads) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    next.set(last + 1);
+                    Thread.currentThread().interrupt();
+                }
+            }
+            var violation = found.get();
+            if (violation != null) {
+                throw replay.apply(violation.seed()).orElse(violation);
+            }
             return new Report(
                     worlds.get(),
                     Duration.ofNanos(nanos.get()).multipliedBy(1_000),
-                    real,
+                    Duration.ofNanos(System.nanoTime() - began),
                     mandates.get(),
                     events.get());
         }
