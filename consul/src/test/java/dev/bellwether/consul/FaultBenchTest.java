@@ -2,14 +2,10 @@ package dev.bellwether.consul;
 
 import dev.bellwether.fixtures.ConsulServers;
 import dev.bellwether.fixtures.Scripts;
-import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.BenchEnvironment;
+import dev.bellwether.fixtures.ServersGround;
 import dev.bellwether.testkit.faults.FaultBench;
 import dev.bellwether.testkit.faults.FaultBench.Setting;
 import java.time.Duration;
-import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -24,64 +20,16 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnThreeServers() {
         try (var servers = ConsulServers.start(3);
-                var ground = new Cluster(servers, 3)) {
+                var ground = new ServersGround(
+                        "Consul on 3 servers",
+                        servers.members(),
+                        ports -> "consul://" + ServersGround.hosts(ports) + PREFIX) {
+                    @Override
+                    public Server leader() {
+                        return servers.leader();
+                    }
+                }) {
             FaultBench.run(ground, Setting.of("consul", LEASE).withSteps(Scripts.where("libfaketime")));
-        }
-    }
-
-    private static final class Cluster implements BenchEnvironment {
-        private final ConsulServers all;
-        private final List<List<FaultProxy>> links;
-
-        Cluster(ConsulServers all, int places) {
-            this.all = all;
-            links = IntStream.range(0, places)
-                    .mapToObj(place -> all.members().stream()
-                            .map(member -> FaultProxy.to("127.0.0.1", member.port()))
-                            .toList())
-                    .toList();
-        }
-
-        @Override
-        public String describe() {
-            return "Consul on " + all.members().size() + " servers";
-        }
-
-        @Override
-        public int places() {
-            return links.size();
-        }
-
-        @Override
-        public String uri(int place) {
-            return links.get(place).stream()
-                    .map(link -> "127.0.0.1:" + link.port())
-                    .collect(Collectors.joining(",", "consul://", PREFIX));
-        }
-
-        @Override
-        public String operatorsUri() {
-            return all.uri(PREFIX);
-        }
-
-        @Override
-        public List<FaultProxy> links(int place) {
-            return links.get(place);
-        }
-
-        @Override
-        public List<Server> servers() {
-            return List.copyOf(all.members());
-        }
-
-        @Override
-        public Server leader() {
-            return all.leader();
-        }
-
-        @Override
-        public void close() {
-            links.forEach(each -> each.forEach(FaultProxy::close));
         }
     }
 }
