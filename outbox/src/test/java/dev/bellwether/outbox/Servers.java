@@ -1,17 +1,15 @@
 package dev.bellwether.outbox;
 
+import dev.bellwether.fixtures.LendingDataSource;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
-import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
-import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
@@ -59,46 +57,10 @@ final class Servers {
 
     /** Connections to what a URI names. */
     static DataSource dataSource(String uri) {
-        return new DataSource() {
+        return new LendingDataSource() {
             @Override
             public Connection getConnection() throws SQLException {
                 return DriverManager.getConnection(uri);
-            }
-
-            @Override
-            public Connection getConnection(String username, String password) throws SQLException {
-                return DriverManager.getConnection(uri, username, password);
-            }
-
-            @Override
-            public @Nullable PrintWriter getLogWriter() {
-                return null;
-            }
-
-            @Override
-            public void setLogWriter(@Nullable PrintWriter out) {}
-
-            @Override
-            public void setLoginTimeout(int seconds) {}
-
-            @Override
-            public int getLoginTimeout() {
-                return 0;
-            }
-
-            @Override
-            public Logger getParentLogger() throws SQLFeatureNotSupportedException {
-                throw new SQLFeatureNotSupportedException();
-            }
-
-            @Override
-            public <T> T unwrap(Class<T> iface) throws SQLException {
-                throw new SQLException("no wrapper");
-            }
-
-            @Override
-            public boolean isWrapperFor(Class<?> iface) {
-                return false;
             }
         };
     }

@@ -10,6 +10,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.UnavailableException;
+import dev.bellwether.fixtures.LendingDataSource;
 import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
@@ -18,7 +19,6 @@ import dev.bellwether.spi.Finding;
 import dev.bellwether.spi.Lease;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
-import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -36,9 +36,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
-import java.util.logging.Logger;
 import java.util.stream.Stream;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -650,7 +648,7 @@ class BorrowedConnectionsTest {
     }
 
     /** A data source of so much as we need. */
-    private static class Lending implements DataSource {
+    private static class Lending extends LendingDataSource {
         private final Opener opener;
 
         private Lending(Opener opener) {
@@ -660,42 +658,6 @@ class BorrowedConnectionsTest {
         @Override
         public Connection getConnection() throws SQLException {
             return opener.open();
-        }
-
-        @Override
-        public Connection getConnection(String username, String password) throws SQLException {
-            return opener.open();
-        }
-
-        @Override
-        public PrintWriter getLogWriter() {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void setLogWriter(PrintWriter out) {}
-
-        @Override
-        public void setLoginTimeout(int seconds) {}
-
-        @Override
-        public int getLoginTimeout() {
-            return 0;
-        }
-
-        @Override
-        public Logger getParentLogger() {
-            return Logger.getGlobal();
-        }
-
-        @Override
-        public <T> T unwrap(Class<T> face) throws SQLException {
-            throw new SQLException("it wraps nothing");
-        }
-
-        @Override
-        public boolean isWrapperFor(Class<?> face) {
-            return false;
         }
     }
 }

@@ -1,20 +1,18 @@
 package dev.bellwether.sql;
 
-import java.io.PrintWriter;
+import dev.bellwether.fixtures.LendingDataSource;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.logging.Logger;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /** Lends connections on which LISTEN succeeds and nothing ever arrives, as through a pooler that shares them. */
-final class DeafDataSource implements DataSource {
+final class DeafDataSource extends LendingDataSource {
     private final DataSource source;
     private final Set<Connection> listening = ConcurrentHashMap.newKeySet();
 
@@ -49,41 +47,5 @@ final class DeafDataSource implements DataSource {
                 throw e.getCause();
             }
         }));
-    }
-
-    @Override
-    public Connection getConnection(String user, String password) throws SQLException {
-        throw new SQLException("not used");
-    }
-
-    @Override
-    public @Nullable PrintWriter getLogWriter() {
-        return null;
-    }
-
-    @Override
-    public void setLogWriter(PrintWriter out) {}
-
-    @Override
-    public void setLoginTimeout(int seconds) {}
-
-    @Override
-    public int getLoginTimeout() {
-        return 0;
-    }
-
-    @Override
-    public Logger getParentLogger() {
-        return Logger.getGlobal();
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> face) throws SQLException {
-        throw new SQLException("wraps nothing");
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> face) {
-        return false;
     }
 }
