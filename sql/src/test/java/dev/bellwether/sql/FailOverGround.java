@@ -1,50 +1,24 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.fixtures.PostgresPair;
-import dev.bellwether.testkit.FaultProxy;
+import dev.bellwether.fixtures.ServersGround;
 import dev.bellwether.testkit.faults.BenchEnvironment;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * A PostgreSQL with a synchronous standby. When it is killed, the standby takes over, and the dead one comes back as
  * the standby. Each candidate has a link to either.
  */
-final class FailOverGround implements BenchEnvironment, BenchEnvironment.Server {
-    private final PostgresPair pair = PostgresPair.start(true);
-    private final List<List<FaultProxy>> links;
+final class FailOverGround extends ServersGround implements BenchEnvironment.Server {
+    private final PostgresPair pair;
 
-    FailOverGround(int places) {
-        links = IntStream.range(0, places)
-                .mapToObj(place -> pair.ports().stream()
-                        .map(port -> FaultProxy.to("127.0.0.1", port))
-                        .toList())
-                .toList();
+    FailOverGround() {
+        this(PostgresPair.start(true));
     }
 
-    @Override
-    public String describe() {
-        return "PostgreSQL with synchronous fail-over";
-    }
-
-    @Override
-    public int places() {
-        return links.size();
-    }
-
-    @Override
-    public String uri(int place) {
-        return PostgresPair.uri(links.get(place).stream().map(FaultProxy::port).toList());
-    }
-
-    @Override
-    public String operatorsUri() {
-        return PostgresPair.uri(pair.ports());
-    }
-
-    @Override
-    public List<FaultProxy> links(int place) {
-        return links.get(place);
+    private FailOverGround(PostgresPair pair) {
+        super("PostgreSQL with synchronous fail-over", List.of(), pair.ports(), PostgresPair::uri);
+        this.pair = pair;
     }
 
     @Override
@@ -80,7 +54,7 @@ final class FailOverGround implements BenchEnvironment, BenchEnvironment.Server 
 
     @Override
     public void close() {
-        links.forEach(of -> of.forEach(FaultProxy::close));
+        super.close();
         pair.close();
     }
 }

@@ -1,54 +1,35 @@
 package dev.bellwether.sql;
 
 import dev.bellwether.fixtures.GaleraServers;
+import dev.bellwether.fixtures.ServersGround;
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.faults.BenchEnvironment;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
-/** Three nodes of Galera. Each candidate has a link to each, and prefers a node of its own. */
-final class GaleraGround implements BenchEnvironment {
-    private static final int PLACES = 3;
+/** Three nodes of Galera. */
+final class GaleraGround extends ServersGround {
+    private final GaleraServers servers;
 
-    private final GaleraServers servers = GaleraServers.start();
-    private final List<List<FaultProxy>> links = IntStream.range(0, PLACES)
-            .mapToObj(place -> servers.nodes().stream()
-                    .map(node -> FaultProxy.to("127.0.0.1", node.port()))
-                    .toList())
-            .toList();
-
-    @Override
-    public String describe() {
-        return "Galera";
+    GaleraGround() {
+        this(GaleraServers.start());
     }
 
-    @Override
-    public int places() {
-        return PLACES;
+    private GaleraGround(GaleraServers servers) {
+        super(
+                "Galera",
+                servers.nodes(),
+                servers.nodes().stream().map(GaleraServers.Node::port).toList(),
+                ports -> "jdbc:mariadb:sequential://" + hosts(ports) + "/bellwether?user=root");
+        this.servers = servers;
     }
 
-    @Override
-    public String uri(int place) {
-        return IntStream.range(0, PLACES)
-                .mapToObj(i -> "127.0.0.1:"
-                        + links.get(place).get((place + i) % PLACES).port())
-                .collect(Collectors.joining(",", "jdbc:mariadb:sequential://", "/bellwether?user=root"));
-    }
-
-    @Override
-    public String operatorsUri() {
-        return servers.nodes().get(0).uri();
-    }
-
+    /** A candidate prefers a node of its own. */
     @Override
     public List<FaultProxy> links(int place) {
-        return links.get(place);
-    }
-
-    @Override
-    public List<Server> servers() {
-        return List.copyOf(servers.nodes());
+        var links = new ArrayList<>(super.links(place));
+        Collections.rotate(links, -place);
+        return links;
     }
 
     /** None does; the operator's is as good as any. */
@@ -59,7 +40,7 @@ final class GaleraGround implements BenchEnvironment {
 
     @Override
     public void close() {
-        links.forEach(of -> of.forEach(FaultProxy::close));
+        super.close();
         servers.close();
     }
 }

@@ -272,7 +272,7 @@ class PostgresFailOverTest {
 
     @Test
     void noFaultMakesTwoLeadersWhereFailOverIsSynchronous() {
-        try (var ground = new FailOverGround(3)) {
+        try (var ground = new FailOverGround()) {
             FaultBench.run(ground, Setting.of("postgres-fail-over", Duration.ofSeconds(2)));
         }
     }
