@@ -1,13 +1,11 @@
 package dev.bellwether.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
-import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
-import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.fixtures.Leading;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
@@ -67,18 +65,7 @@ class RightsTest {
 
     @Test
     void theRightThatIsNamedIsEnough() throws Exception {
-        try (var elections = Elections.connect(uri(APP));
-                var others = Elections.connect(uri(APP));
-                var leader = elections.stand("enough", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).isPresent();
-            var second = others.stand("enough", CONFIG);
-            Eventually.eventually(
-                    "both are listed",
-                    PATIENCE,
-                    () -> elections.election("enough").candidates().size() == 2);
-            leader.resign();
-            assertThat(second.await(PATIENCE)).isPresent();
-        }
+        Leading.isEnough(uri(APP), CONFIG);
         try (var backend = ConnectUri.parse(uri(APP)).connect()) {
             assertThat(backend.findings(CONFIG))
                     .anyMatch(finding -> finding.about().equals("rights"));
@@ -105,16 +92,6 @@ class RightsTest {
     }
 
     private static void refused(String uri, String says) {
-        assertThatThrownBy(() -> {
-                    try (var elections = Elections.connect(uri);
-                            var leader = elections.stand("refused", CONFIG)) {
-                        leader.awaitClose();
-                    }
-                })
-                .as(uri)
-                .isInstanceOf(ElectionException.class)
-                .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContaining(says)
-                .hasMessageNotContainingAny("5555-", LOOKER, OTHER);
+        Leading.isRefused(uri, CONFIG, says, "5555-", LOOKER, OTHER);
     }
 }

@@ -10,6 +10,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.DynamoDbGateway;
 import dev.bellwether.fixtures.DynamoDbServer;
+import dev.bellwether.fixtures.Leading;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.Proofs;
@@ -60,18 +61,7 @@ class RightsTest {
     void theRightsThatAreNamedAreEnough() throws Exception {
         gateway.deny("DescribeTable", "CreateTable", "DescribeTimeToLive", "Scan");
         var uri = gateway.uri("rights", "");
-        try (var elections = Elections.connect(uri);
-                var others = Elections.connect(uri);
-                var leader = elections.stand("enough", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).isPresent();
-            var second = others.stand("enough", CONFIG);
-            Eventually.eventually(
-                    "both are listed",
-                    PATIENCE,
-                    () -> elections.election("enough").candidates().size() == 2);
-            leader.resign();
-            assertThat(second.await(PATIENCE)).isPresent();
-        }
+        Leading.isEnough(uri, CONFIG);
         try (var backend = ConnectUri.parse(uri).connect()) {
             assertThat(backend.findings(CONFIG))
                     .filteredOn(finding -> finding.about().equals("rights"))

@@ -6,9 +6,9 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.EtcdServer;
 import dev.bellwether.fixtures.EtcdServers;
+import dev.bellwether.fixtures.Leading;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
-import dev.bellwether.testkit.LeadershipAuditor;
 import dev.bellwether.testkit.Proofs;
 import java.time.Duration;
 import java.util.Collections;
@@ -28,27 +28,8 @@ class FaultsTest {
 
     @Test
     void whenTheStoreHasForgottenALeaderNobodyLeadsBesideItAndTokensRise() throws Exception {
-        try (var servers = EtcdServers.start(1);
-                var auditor = new LeadershipAuditor();
-                var one = Elections.connect(servers.uri(""));
-                var first = one.stand("forgotten", CONFIG);
-                var two = Elections.connect(servers.uri(""))) {
-            auditor.audit(first);
-            assertThat(first.await(PATIENCE)).isPresent();
-            servers.member(0).save();
-            assertThat(first.await(PATIENCE)).isPresent();
-            var second = two.stand("forgotten", CONFIG);
-            auditor.audit(second);
-            first.resign();
-            var token = second.await(PATIENCE).orElseThrow().token();
-
-            servers.member(0).restore(); // the first one's record is there again
-
-            var later = Eventually.eventually(
-                    "one leads under a higher token",
-                    PATIENCE,
-                    () -> first.mandate().or(second::mandate).filter(mandate -> mandate.token() > token));
-            assertThat(later.token()).isGreaterThan(token);
+        try (var servers = EtcdServers.start(1)) {
+            Leading.nobodyLeadsBesideOneThatIsForgotten(servers.member(0), servers.uri(""), CONFIG);
         }
     }
 

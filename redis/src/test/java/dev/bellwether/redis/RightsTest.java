@@ -8,8 +8,8 @@ import dev.bellwether.AccessRefusedException;
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
-import dev.bellwether.UnavailableException;
 import dev.bellwether.Watch;
+import dev.bellwether.fixtures.Leading;
 import dev.bellwether.fixtures.ValkeyServer;
 import dev.bellwether.fixtures.ValkeyServers;
 import dev.bellwether.spi.ConnectUri;
@@ -70,18 +70,7 @@ class RightsTest {
 
     @Test
     void theRightsThatAreNamedAreEnough() throws Exception {
-        try (var elections = Elections.connect(uri("app"));
-                var others = Elections.connect(uri("app"));
-                var leader = elections.stand("enough", CONFIG)) {
-            assertThat(leader.await(PATIENCE)).isPresent();
-            var second = others.stand("enough", CONFIG);
-            Eventually.eventually(
-                    "both are listed",
-                    PATIENCE,
-                    () -> elections.election("enough").candidates().size() == 2);
-            leader.resign();
-            assertThat(second.await(PATIENCE)).isPresent();
-        }
+        Leading.isEnough(uri("app"), CONFIG);
         try (var backend = ConnectUri.parse(uri("app")).connect()) {
             assertThat(backend.findings(CONFIG)).allMatch(finding -> finding.level() == Finding.Level.OK);
         }
@@ -127,17 +116,7 @@ class RightsTest {
     }
 
     private static void refused(String uri, String says) {
-        assertThatThrownBy(() -> {
-                    try (var elections = Elections.connect(uri);
-                            var leader = elections.stand("refused", CONFIG)) {
-                        leader.awaitClose();
-                    }
-                })
-                .as(uri)
-                .isInstanceOf(ElectionException.class)
-                .isNotInstanceOf(UnavailableException.class)
-                .hasMessageContaining(says)
-                .hasMessageNotContainingAny("hush-hush", "pass-of", "wrong-wrong");
+        Leading.isRefused(uri, CONFIG, says, "hush-hush", "pass-of", "wrong-wrong");
     }
 
     @Test
