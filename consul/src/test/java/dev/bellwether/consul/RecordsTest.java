@@ -149,19 +149,8 @@ class RecordsTest extends RecordFacts {
                 var watching = open("consul://127.0.0.1:" + link.port() + "/heard");
                 var store = open("/heard")) {
             var heard = new CopyOnWriteArrayList<String>();
-            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
-                assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
-                link.refuse();
-                link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
-                link.heal();
-                Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
-                assertThat(heard).doesNotHaveDuplicates();
-            }
+            hearsWhatItMissed(watching, link, store, heard);
+            assertThat(heard).doesNotHaveDuplicates();
         }
     }
 

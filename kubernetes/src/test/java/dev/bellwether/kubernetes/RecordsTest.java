@@ -312,24 +312,12 @@ class RecordsTest extends RecordFacts {
                 var watching = open("k8s:heard?kubeconfig=" + servers.kubeconfig(link.port()));
                 var store = open("heard")) {
             var heard = new CopyOnWriteArrayList<String>();
-            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
-                assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
-                link.refuse();
-                link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
-                link.heal();
-                Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                var third = now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
-                servers.member(0).kill(); // after that, the versions it knew are too old for it: 410
-                servers.member(0).start();
-                servers.awaitLeases(0);
-                now(store.write(key, third.revision(), new Draft("3", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("and when the server was started again", PATIENCE, () -> heard.contains("3"));
-                assertThat(heard).doesNotHaveDuplicates();
-            }
+            var third = hearsWhatItMissed(watching, link, store, heard);
+            servers.member(0).crashAndRestart(); // after that, the versions it knew are too old for it: 410
+            servers.awaitLeases(0);
+            now(store.write(key, third.revision(), new Draft("3", ""), Urgency.KEEP, PATIENCE));
+            Eventually.eventually("and when the server was started again", PATIENCE, () -> heard.contains("3"));
+            assertThat(heard).doesNotHaveDuplicates();
         }
     }
 

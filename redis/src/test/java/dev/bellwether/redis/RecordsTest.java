@@ -192,19 +192,7 @@ class RecordsTest extends RecordFacts {
         try (var link = FaultProxy.to("127.0.0.1", server.port());
                 var watching = open("redis://127.0.0.1:" + link.port());
                 var store = open("")) {
-            var heard = new CopyOnWriteArrayList<String>();
-            try (var watch = watching.watch(key, found -> heard.add(found.text()))) {
-                assertThat(watch).isNotNull();
-                var first = now(store.write(key, 0, new Draft("0", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("it hears", PATIENCE, () -> heard.contains("0"));
-                link.refuse();
-                link.reset();
-                var second = now(store.write(key, first.revision(), new Draft("1", ""), Urgency.KEEP, PATIENCE));
-                link.heal();
-                Eventually.eventually("it hears what it missed", PATIENCE, () -> heard.contains("1"));
-                now(store.write(key, second.revision(), new Draft("2", ""), Urgency.KEEP, PATIENCE));
-                Eventually.eventually("and goes on", PATIENCE, () -> heard.contains("2"));
-            }
+            hearsWhatItMissed(watching, link, store, new CopyOnWriteArrayList<>());
         }
     }
 
