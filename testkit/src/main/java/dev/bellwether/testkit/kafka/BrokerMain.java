@@ -1,6 +1,6 @@
 package dev.bellwether.testkit.kafka;
 
-import java.io.IOException;
+import dev.bellwether.testkit.servers.JvmServer;
 import java.io.PrintStream;
 
 /**
@@ -15,9 +15,7 @@ final class BrokerMain {
 
     /** Takes the file of properties and the id of the cluster. */
     public static void main(String[] args) throws ReflectiveOperationException {
-        var parent = new Thread(BrokerMain::endWithParent, "parent");
-        parent.setDaemon(true);
-        parent.start();
+        JvmServer.endWithParent();
         var format = new String[] {"format", "--ignore-formatted", "--config", args[0], "--cluster-id", args[1]};
         var code = Class.forName("kafka.tools.StorageTool")
                 .getMethod("execute", String[].class, PrintStream.class)
@@ -26,17 +24,5 @@ final class BrokerMain {
             throw new IllegalStateException("formatting the storage failed with code " + code);
         }
         Class.forName("kafka.Kafka").getMethod("main", String[].class).invoke(null, (Object) new String[] {args[0]});
-    }
-
-    /** The standard input is a pipe from anybody who started us: it ends when that process does, however it does. */
-    private static void endWithParent() {
-        try {
-            while (System.in.read() >= 0) {
-                Thread.onSpinWait(); // nobody writes to it
-            }
-        } catch (IOException e) {
-            // the same as its end
-        }
-        Runtime.getRuntime().halt(1);
     }
 }

@@ -1,6 +1,6 @@
 package dev.bellwether.testkit.zookeeper;
 
-import java.io.IOException;
+import dev.bellwether.testkit.servers.JvmServer;
 
 /**
  * What a server's process runs.
@@ -13,23 +13,9 @@ final class ServerMain {
 
     /** Takes the file of settings. */
     public static void main(String[] args) throws ReflectiveOperationException {
-        var parent = new Thread(ServerMain::endWithParent, "parent");
-        parent.setDaemon(true);
-        parent.start();
+        JvmServer.endWithParent();
         Class.forName("org.apache.zookeeper.server.quorum.QuorumPeerMain")
                 .getMethod("main", String[].class)
                 .invoke(null, (Object) args);
-    }
-
-    /** The standard input is a pipe from anybody who started us: it ends when that process does, however it does. */
-    private static void endWithParent() {
-        try {
-            while (System.in.read() >= 0) {
-                Thread.onSpinWait(); // nobody writes to it
-            }
-        } catch (IOException e) {
-            // the same as its end
-        }
-        Runtime.getRuntime().halt(1);
     }
 }
