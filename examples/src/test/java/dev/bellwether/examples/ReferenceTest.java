@@ -149,6 +149,7 @@ class ReferenceTest {
     @ValueSource(
             strings = {
                 "errors",
+                "logging",
                 "sql",
                 "kafka",
                 "zookeeper",
