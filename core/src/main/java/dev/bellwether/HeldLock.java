@@ -30,10 +30,10 @@ public interface HeldLock extends AutoCloseable {
     boolean isHeld();
 
     /**
-     * Gives the lock back, but keeps the seat free for at least so long from now, as {@link LockConfig.Builder#atLeast}
-     * describes. Returns at once if there is something to keep, else as {@link #close}. Idempotent.
+     * Gives the lock back, but keeps the seat from others for so long from now, as {@link LockConfig.Builder#atLeast}
+     * describes. Returns at once if the seat is kept, else as {@link #close}. Idempotent.
      */
-    void release(Duration keptFree);
+    void release(Duration kept);
 
     /**
      * Gives the lock back, at the earliest {@link LockConfig#atLeast} after it was taken. Waits until the seat is free,

@@ -29,7 +29,7 @@ public final class LockConfig {
         atLeast = builder.atLeast;
     }
 
-    /** Returns the default settings: a lease of ten seconds, and nothing is kept free after a run. */
+    /** Returns the default settings: a lease of ten seconds, and the seat is not kept after a run. */
     public static LockConfig defaults() {
         return builder().build();
     }
