@@ -61,7 +61,7 @@ public final class AccessPatience {
             refused = true;
             refusedSinceNanos = nowNanos;
             quietly(() -> log.warn(
-                    "Access is refused: {}. A leader here leads until its lease runs out, and nobody here can be"
+                    "Access is refused: {}. A leader here leads until its mandate ends, and nobody here can be"
                             + " elected until access is granted again. Trying again for {}; then the candidacy ends",
                     refusal.getMessage(),
                     Durations.show(patience)));

@@ -67,8 +67,8 @@ public final class OutageLog {
                     + (why == null ? " within " + Durations.show(waited) : ": " + reason(why));
             metrics.outageBegan(what);
             Quietly.run(() -> log.warn(
-                    "{}. Nobody here can be elected until it answers; a leader here leads until its lease has run"
-                            + " out. Trying again every {}",
+                    "{}. Nobody here can be elected until it answers; a leader here leads until its mandate ends."
+                            + " Trying again every {}",
                     what,
                     Durations.show(retry)));
         }
