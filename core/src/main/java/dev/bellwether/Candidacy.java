@@ -27,8 +27,8 @@ import java.util.Optional;
  * end of the election or a fatal error ends it. After that it never leads again.
  *
  * <p>A listener or task may call everything here except {@link #awaitClose} and {@link #handOver}, which would wait for
- * itself and throw. No method but {@code await}, {@code pulse}, {@code handOver}, {@code awaitClose} and {@code close}
- * waits for anything.
+ * themselves there, and throw. No method but {@code await}, {@code pulse}, {@code handOver}, {@code awaitClose} and
+ * {@code close} waits for anything.
  */
 public interface Candidacy extends AutoCloseable {
 
@@ -62,12 +62,12 @@ public interface Candidacy extends AutoCloseable {
 
     /**
      * Runs a task again and again while this candidate leads, never while it does not. A task should do a step of work
-     * and return. Steps run one after another, on the executor of the candidacy, each beginning after the listener has
-     * heard {@link LeadershipEvent.Acquired}; one that is running when the mandate is revoked may finish, and the
-     * successor waits for it within the stand-down budget; then, and on fencing, its thread is interrupted.
+     * and return. Steps run one after another, on the executor of the candidacy, and begin after the listener has heard
+     * {@link LeadershipEvent.Acquired}. One that is running when the mandate is revoked may finish: the successor waits
+     * for it within the stand-down budget. Half-way through that, and at once on fencing, its thread is interrupted.
      *
-     * <p>A step begins as soon as the one before it has ended, but not sooner than {@link
-     * CandidacyConfig.Builder#taskInterval} after that one began. It is 1 ms by default: set it, to a second for
+     * <p>A step begins as soon as the one before it has ended, but not sooner than
+     * {@link CandidacyConfig.Builder#taskInterval} after that one began. It is 1 ms by default: set it, to a second for
      * example, unless each step waits for work by itself. After one that threw, the retry interval passes first.
      *
      * <p>{@link CandidacyConfig.Builder#onTaskFailure} sets what happens if the task throws. Returns at once. After the
@@ -110,8 +110,8 @@ public interface Candidacy extends AutoCloseable {
     Optional<ElectionException> failure();
 
     /**
-     * Returns whether what was held was given back when this candidacy ended; empty until it has. That is the outcome
-     * of {@link #resign} and {@link #close}, which wait for no answer longer than they say.
+     * Returns whether what was held was given back when this candidacy ended; empty until it has. {@link #resign} and
+     * {@link #close} do not tell: the one waits for no answer, the other no longer than it says.
      */
     Optional<Departure> departure();
 

@@ -404,8 +404,8 @@ public final class CandidacyConfig {
         }
 
         /**
-         * Halts the whole process, by {@link Runtime#halt}, if work has not ended when the seat can pass on. The last
-         * resort for work that ignores interrupts and has no guard. Default: false.
+         * Halts the whole process, with exit code 86 and without shutdown hooks, if work has not ended when the seat
+         * can pass on. The last resort for work that ignores interrupts and has no guard. Default: false.
          */
         public Builder haltOnOverrun(boolean haltOnOverrun) {
             this.haltOnOverrun = haltOnOverrun;
@@ -414,7 +414,7 @@ public final class CandidacyConfig {
 
         /**
          * Goes on trying for so long when the infrastructure, having answered before, refuses access: by a right
-         * withdrawn, a password changed, an identity provider that is down. A leader leads on until its lease runs out,
+         * withdrawn, a password changed, an identity provider that is down. A leader leads on until its mandate ends,
          * and stands again when access is granted again. After this time, or if access was refused from the start, the
          * candidacy fails with {@link AccessRefusedException}. Default: 5 minutes.
          */

@@ -84,9 +84,9 @@ public interface Elections extends AutoCloseable {
      * next seat, which rises over the whole move. It needs both to answer; if the next one does not for a lease, it
      * leaves the old one to processes that need no other.
      *
-     * <p>The elections must be new to the next infrastructure, and it must be able to grant tokens above those in use.
-     * ZooKeeper cannot, nor can a store whose records may expire or are shared with other programs. Candidacies there
-     * are refused, with the reason.
+     * <p>The next infrastructure must be able to grant tokens above those in use. ZooKeeper cannot, nor can a store
+     * whose records may expire or are shared with other programs. Candidacies there are refused, with the reason. Where
+     * the old infrastructure is one of these, the elections must also be new to the next one.
      *
      * <p>Joint elections and their two halves are closed together, whichever of the three is: the joint mandates are
      * over before either connection is closed.
@@ -120,15 +120,16 @@ public interface Elections extends AutoCloseable {
     }
 
     /**
-     * Stands for an election. Returns at once, and asks the infrastructure in the background: the seat, if we get it,
-     * is told by an event and by {@link Candidacy#isLeader}. While the infrastructure does not answer, the candidacy
+     * Stands for an election. Returns at once, and asks the infrastructure in the background: an event and
+     * {@link Candidacy#isLeader} tell when we have the seat. While the infrastructure does not answer, the candidacy
      * tries again and again. Where it must be asked first whether it can hold these settings, such as ZooKeeper for a
-     * lease that is new to it, or a database that was read-only, this waits for the answer, for seconds at most. If no
-     * comes later, the candidacy fails. May be called from a listener or a task. Two calls without an id make two
-     * candidates, which compete as those of two processes do.
+     * lease that is new to it, or a database that was read-only, this waits for the answer, for seconds at most. If
+     * it refuses them later, the candidacy fails. May be called from a listener or a task. Two calls without an id make
+     * two candidates, which compete as those of two processes do.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings, or a candidate of the same id
      *     already stands for this election here
+     * @throws UnavailableException if what must be asked first is not available, such as a database that is read-only
      * @throws IllegalStateException if this is closed
      */
     Candidacy stand(String election, CandidacyConfig config);
@@ -144,8 +145,8 @@ public interface Elections extends AutoCloseable {
 
     /**
      * Returns a lock for single runs. It is the seat of the election of this name, taken for as long as a run lasts:
-     * who leads that election holds the lock, and the other way round. Returns at once, but for the answer that {@link
-     * #stand(String, CandidacyConfig)} may wait for, too: nothing is taken yet, and nothing need be closed.
+     * who leads that election holds the lock, and the other way round. Nothing is taken yet, and nothing need be
+     * closed. Returns at once, except where {@link #stand(String, CandidacyConfig)} waits for an answer, too.
      *
      * @throws ElectionException if the backend cannot hold the name or the settings
      * @throws IllegalStateException if this is closed

@@ -501,7 +501,7 @@ public final class RosterConfig {
             return this;
         }
 
-        /** Halts the whole process if work has not ended when its roles can pass on. Default: false. */
+        /** Halts the process, as {@link CandidacyConfig.Builder#haltOnOverrun} does. Default: false. */
         public Builder haltOnOverrun(boolean haltOnOverrun) {
             this.haltOnOverrun = haltOnOverrun;
             return this;
