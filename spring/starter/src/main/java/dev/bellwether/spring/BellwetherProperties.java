@@ -88,7 +88,10 @@ public class BellwetherProperties {
         /** How long the seat is ours after each renewal, and so the longest vacancy after a crash. 10s by default. */
         private @Nullable Duration lease;
 
-        /** How often the lease is renewed. A third of the lease by default. */
+        /**
+         * How often the lease is renewed. By default a third of the lease, or half of what the stand-down budget leaves
+         * of it, if that is less.
+         */
         private @Nullable Duration renewInterval;
 
         /** How long to wait after a failed attempt. A quarter of the renew interval by default. */
