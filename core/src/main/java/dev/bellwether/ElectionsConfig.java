@@ -136,7 +136,10 @@ public final class ElectionsConfig {
             return this;
         }
 
-        /** Counts, logs and blames as a stall whatever keeps the loop from running for longer. Default: 500 ms. */
+        /**
+         * Counts and logs a stall when the loop did not run for longer. A mandate that is found to be over so late has
+         * the cause {@link Cause#PAUSED}. Default: 500 ms.
+         */
         public Builder pauseBound(Duration pauseBound) {
             this.pauseBound = SettingChecks.positive("pauseBound", pauseBound);
             return this;

@@ -34,9 +34,9 @@ public interface Metrics {
     default void overran(String election, String candidate, long token) {}
 
     /**
-     * An attempt to take the seat was answered, or not; so was each renewal. Told of every backend, by the candidate
-     * that made it: of those that lead by each renewal, of standbys by each claim. Where a group decides who leads, as
-     * on Kafka, standbys do not ask. Not told of rosters, of which a member writes for all of its partitions at once.
+     * A claim or a renewal was answered, or not. Told on every backend: of a leader each renewal, of a standby each
+     * claim. Where a group decides who leads, as on Kafka, standbys do not ask. Not told of rosters, of which a member
+     * writes for all of its partitions at once.
      */
     default void attempted(String election, String candidate, Attempt attempt, Duration latency) {}
 

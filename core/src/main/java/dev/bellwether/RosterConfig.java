@@ -208,9 +208,9 @@ public final class RosterConfig {
     }
 
     /**
-     * Returns how long the group may take to answer the question whether this member is one still, again and again,
-     * without a cost. Two such answers, one after the other, and a broadcast fit into what drift and stand-down budget
-     * leave of a mandate's length.
+     * Returns how long the group may take, each time that it is asked, to say that this member is still in it, without
+     * a cost. Two such answers, one after the other, and a broadcast fit into what drift and stand-down budget leave of
+     * a mandate's length.
      */
     public Duration commitPatience() {
         if (mode == RosterMode.EXCLUSIVE) {
