@@ -113,8 +113,8 @@ public final class RosterConfig {
     }
 
     /**
-     * Returns what these settings allow and the protocol's authors advise against, in words for an operator; empty if
-     * nothing. It is logged when a member joins.
+     * Returns what these settings allow and the NELI paper advises against, in words for an operator; empty if nothing.
+     * It is logged when a member joins.
      */
     public List<String> advice() {
         return RosterRules.advice(this);
@@ -355,8 +355,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Spreads the roles by so many partitions. It cannot change while the roster exists. The paper advises about as
-         * many as there are members; several times as many share the work more evenly. Default: 64.
+         * Spreads the roles by so many partitions. It cannot change while the roster exists. The NELI paper advises
+         * about as many as there are members; several times as many share the work more evenly. Default: 64.
          */
         public Builder partitions(int partitions) {
             this.partitions = between("partitions", partitions, 1, MOST_PARTITIONS);
@@ -399,8 +399,8 @@ public final class RosterConfig {
         }
 
         /**
-         * Uses this topic, by its full name, which other rosters may use, too: as in the paper, several sets of roles
-         * then share its partitions, each with groups of its own. All of them must say so and agree in
+         * Uses this topic, by its full name, which other rosters may use, too: as in the NELI paper, several sets of
+         * roles then share its partitions, each with groups of its own. All of them must say so and agree in
          * {@link #partitions}; {@link #groups} is the number of the groups of all rosters on it. Letters, digits, dots,
          * dashes and underscores. Default: a topic for each roster, named after it.
          */
