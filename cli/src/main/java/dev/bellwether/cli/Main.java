@@ -42,6 +42,7 @@ import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -131,7 +132,7 @@ public final class Main {
         var line = commandLine(around);
         line.setParameterExceptionHandler((e, arguments) -> misused(e, around, secrets));
         line.setExecutionExceptionHandler((e, at, parsed) -> failed(e, around, secrets, parsed, at));
-        var code = line.execute(helpful(args));
+        var code = line.execute(helpful(line, args));
         around.err().flush();
         if (around.out().checkError() && code == ExitCode.OK) {
             tell(around, "standard output cannot be written, so the output is lost in whole or in part");
@@ -140,12 +141,21 @@ public final class Main {
         return code;
     }
 
-    /** Takes {@code help VERB} for {@code VERB --help}. */
-    private static String[] helpful(String[] args) {
-        if (args.length == 0 || !args[0].equals("help")) {
-            return args;
+    /** Takes {@code help VERB} for {@code VERB --help}; of a verb of another, {@code outbox help status} as well. */
+    private static String[] helpful(CommandLine line, String[] args) {
+        var words = new ArrayList<String>();
+        var wanted = false;
+        var at = line;
+        for (var i = 0; i < args.length && at != null && !at.getSubcommands().isEmpty(); i++) {
+            if (args[i].equals("help")) {
+                wanted = true;
+            } else {
+                words.add(args[i]);
+                at = args[i].startsWith("-") ? at : at.getSubcommands().get(args[i]);
+            }
         }
-        return args.length == 1 ? new String[] {"--help"} : new String[] {args[1], "--help"};
+        words.add("--help"); // what followed the last verb is left out: the command of run would take this for its own
+        return wanted ? words.toArray(String[]::new) : args;
     }
 
     private static CommandLine outbox(CommandEnvironment around) {

@@ -572,6 +572,27 @@ class VerbsTest {
     }
 
     @Test
+    void helpOfAVerbOfAVerbIsItsOwnWhereverItIsAskedFor() {
+        for (var verb : Main.commandLine(Spoken.around())
+                .getSubcommands()
+                .get("outbox")
+                .getSubcommands()
+                .keySet()) {
+            var help = Spoken.of(environment, "outbox", verb, "--help");
+            assertThat(help.out()).contains("Usage: bellwether outbox " + verb);
+            assertThat(Spoken.of(environment, "help", "outbox", verb)).isEqualTo(help);
+            assertThat(Spoken.of(environment, "outbox", "help", verb)).isEqualTo(help);
+        }
+        assertThat(Spoken.of(environment, "outbox", "help")).isEqualTo(Spoken.of(environment, "outbox", "--help"));
+        assertThat(Spoken.of(environment, "--verbose", "help", "ls")).isEqualTo(Spoken.of(environment, "ls", "--help"));
+        assertThat(Spoken.of(environment, "help", "run", "nightly", "--", "true"))
+                .as("nothing stands")
+                .isEqualTo(Spoken.of(environment, "run", "--help"));
+        assertThat(Spoken.of(environment, "help", "statsu").err()).contains("unknown command \"statsu\"");
+        assertThat(Spoken.of(environment, "show", "help").err()).as("an election of that name").isEmpty();
+    }
+
+    @Test
     void coloursAreForTerminalsThatWantThem() {
         assertThat(Spoken.of(environment, "--help").out()).doesNotContain("\u001b");
         assertThat(Spoken.onTerminal("", environment, "--help").out()).contains("\u001b");
