@@ -68,6 +68,10 @@ final class Source {
     private static final Pattern HOSTS = Pattern.compile(
             "(?s)(?<driver>jdbc:(?:postgresql|mariadb|mysql):)(?:[a-z-]+:)?//(?<hosts>[^/?]+)(?<rest>.*)");
 
+    /** What PostgreSQL's driver takes for an address. Of anything else it logs a part, or all, with the password. */
+    private static final Pattern POSTGRES_ADDRESS =
+            Pattern.compile("(?s)jdbc:postgresql:(?:///?|//[^/?@]*/[^/?]*|(?!/)[^?]*)(?:\\?.*)?");
+
     /** Anything else in place of a node is part of a form that not all drivers know, or of a password. */
     private static final Pattern NODE = Pattern.compile("(?:[^\\[\\]():]+|\\[[^\\[\\]]+])(?::\\d+)?");
 
@@ -130,6 +134,7 @@ final class Source {
         uri.filled().entrySet().stream()
                 .filter(each -> !each.getKey().startsWith(SqlConfig.PREFIX))
                 .forEach(each -> properties.setProperty(each.getKey(), each.getValue()));
+        requireAddress(jdbc, driver, uri);
         requireDriver(jdbc, driver, uri);
         var prepares = names(jdbc, "prepareThreshold");
         Opener server = patience -> {
@@ -224,6 +229,14 @@ final class Source {
 
     private static String driverOf(String jdbc) {
         return jdbc.substring(0, jdbc.indexOf(':', "jdbc:".length()) + 1);
+    }
+
+    private static void requireAddress(String jdbc, String driver, ConnectUri uri) {
+        if (driver.equals(POSTGRES) && !POSTGRES_ADDRESS.matcher(jdbc).matches()) {
+            throw new ElectionException("PostgreSQL's driver does not take " + uri
+                    + ". Write jdbc:postgresql://host:port/database, and user and password after that:"
+                    + " ?user=NAME&password=PASSWORD");
+        }
     }
 
     private static void requireDriver(String jdbc, String driver, ConnectUri uri) {

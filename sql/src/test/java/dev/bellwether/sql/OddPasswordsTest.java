@@ -6,10 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.fixtures.PostgresServer;
+import dev.bellwether.spi.ConnectUri;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
+import java.util.Arrays;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +41,60 @@ class OddPasswordsTest {
         try (var elections = Elections.connect(uri)) {
             assertThat(elections.list()).isNotNull();
         }
+    }
+
+    /** As other clients of PostgreSQL write it, or without the slash: its driver warned of that, password and all. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "//app:pa55@127.0.0.1:1/app",
+                "//app:pa55@127.0.0.1/app?sslmode=disable",
+                "//app:pa5/5@127.0.0.1/app",
+                "//127.0.0.1:1?user=app&password=pa55",
+                "//127.0.0.1:1/app/more?user=app&password=pa55",
+                "/app?user=app&password=pa55"
+            })
+    void anAddressThatIsNoneForPostgresqlIsRefusedAndLoggedByNobody(String address) {
+        var logged = new CopyOnWriteArrayList<String>();
+        var logger = Logger.getLogger("org.postgresql");
+        var heard = new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                logged.add(line.getMessage() + " " + Arrays.toString(line.getParameters()));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        logger.addHandler(heard);
+        try {
+            assertThatThrownBy(() -> Elections.connect("jdbc:postgresql:" + address))
+                    .isInstanceOf(ElectionException.class)
+                    .hasMessageContaining("Write jdbc:postgresql://host:port/database")
+                    .hasMessageNotContaining("pa5");
+        } finally {
+            logger.removeHandler(heard);
+        }
+        assertThat(logged).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "app",
+                "",
+                "?user=app&password=a/b@c?d",
+                "//",
+                "///",
+                "///app",
+                "//127.0.0.1/",
+                "//[::1]:5433,b:1/app?user=app&password=//a/b@c:d"
+            })
+    void whatPostgresqlsDriverTakesForAnAddressIsOneHereToo(String address) {
+        ConnectUri.parse("jdbc:postgresql:" + address).check();
     }
 
     @ParameterizedTest
