@@ -398,6 +398,17 @@ class VerbsTest {
         assertThat(spoken.out()).contains("ELECTION").contains("ann").contains("\u001b[2K");
     }
 
+    /** As in a shell of an editor, or a console that only writes on. */
+    @Test
+    void watchOnATerminalThatCannotBeRedrawnPrintsALinePerChange() throws Exception {
+        lead("billing", "ann");
+        var dumb = Map.of("BELLWETHER_ON", uri, "TERM", "dumb");
+
+        var spoken = Spoken.onTerminal("", dumb, "watch", "billing", "--for", "300ms");
+
+        assertThat(spoken.out().lines()).singleElement().asString().endsWith("billing  ann leads, token 1");
+    }
+
     @Test
     void watchForgetsAnElectionThatIsDeleted() throws Exception {
         lead("billing", "ann");

@@ -42,6 +42,11 @@ public record CommandEnvironment(
                         "bellwether"));
     }
 
+    /** Returns whether standard output is a terminal on which something can be drawn in the place of something else. */
+    public boolean isRedrawn() {
+        return outIsTerminal && !isDumb();
+    }
+
     /** Returns whether standard output takes colours. */
     public boolean colours() {
         return outIsTerminal && coloursWanted();
@@ -53,8 +58,11 @@ public record CommandEnvironment(
     }
 
     private boolean coloursWanted() {
-        return variable("NO_COLOR").isEmpty()
-                && !variable("TERM").orElse("dumb").equals("dumb");
+        return variable("NO_COLOR").isEmpty() && !isDumb();
+    }
+
+    private boolean isDumb() {
+        return variable("TERM").orElse("dumb").equals("dumb");
     }
 
     /** Prints a line for people. Names and messages in it may be what others wrote. */

@@ -84,7 +84,9 @@ public final class WatchCommand implements Callable<Integer> {
         if (election != null) {
             BackendOptions.checked(election);
         }
-        measured(Screen.of(around)); // what comes first is drawn at once
+        if (live()) {
+            measured(Screen.of(around)); // what comes first is drawn at once
+        }
         var end = System.nanoTime() + time.orElse(Duration.ofDays(36_500)).toNanos();
         var watches = new TreeMap<String, Watch>();
         var uri = target.uri();
@@ -192,7 +194,7 @@ public final class WatchCommand implements Callable<Integer> {
     }
 
     private boolean live() {
-        return !json && around.outIsTerminal();
+        return !json && around.isRedrawn();
     }
 
     private synchronized void changed(String name, Optional<Leader> leader) {

@@ -120,7 +120,7 @@ public final class StatusCommand implements Callable<Integer> {
     }
 
     private boolean isLive() {
-        return !json && around.outIsTerminal();
+        return !json && around.isRedrawn();
     }
 
     private void show(String table, State state, Optional<String> outage) {

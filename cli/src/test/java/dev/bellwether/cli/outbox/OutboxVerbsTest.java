@@ -267,6 +267,10 @@ class OutboxVerbsTest {
                 "", Map.of("TERM", "xterm", "LINES", "24", "COLUMNS", "80"), args.toArray(String[]::new));
         assertThat(drawn.out().split("SHARD", -1)).hasSizeGreaterThan(3);
         assertThat(drawn.out()).contains("\u001b[6A", "\u001b[2K", "seen  ");
+        assertThat(Spoken.onTerminal("", Map.of("TERM", "dumb"), args.toArray(String[]::new))
+                        .out())
+                .contains("backlog 3, oldest ")
+                .doesNotContain("\u001b");
     }
 
     @Test
