@@ -101,7 +101,8 @@ public final class LocalHttp implements AutoCloseable {
                 exchange.getResponseHeaders().set("Cache-Control", "no-store");
                 exchange.getResponseHeaders().set("X-Content-Type-Options", "nosniff");
                 var host = exchange.getRequestHeaders().getFirst("Host");
-                if (isOurs(host)) {
+                // A probe that speaks HTTP/1.0 may name none. Every browser does, so no foreign page comes this way.
+                if (host == null || isOurs(host)) {
                     handler.handle(exchange);
                 } else {
                     say(
@@ -124,8 +125,8 @@ public final class LocalHttp implements AutoCloseable {
         return "http://" + (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + listening.getPort() + "/";
     }
 
-    private boolean isOurs(@Nullable String host) {
-        var matcher = HOST.matcher(host == null ? "" : host);
+    private boolean isOurs(String host) {
+        var matcher = HOST.matcher(host);
         if (!matcher.matches()) {
             return false;
         }

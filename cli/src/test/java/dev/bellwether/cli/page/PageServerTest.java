@@ -63,6 +63,15 @@ class PageServerTest {
         assertThat(ordered).isEmpty();
     }
 
+    /** Such as the check of a load balancer, which must not take a server for dead that is well. */
+    @Test
+    void oneThatNamesNoHostIsNoBrowserAndIsAnswered() throws IOException {
+        assertThat(exchange("GET / HTTP/1.0\r\n\r\n")).startsWith("HTTP/1.1 200");
+        assertThat(exchange("POST /order HTTP/1.0\r\nContent-Length: 11\r\n\r\naction=kill"))
+                .startsWith("HTTP/1.1 403");
+        assertThat(ordered).isEmpty();
+    }
+
     @Test
     void ordersNeedTheTokenAsAHeader() throws IOException {
         assertThat(order("action=kill", "localhost", "")).startsWith("HTTP/1.1 403");
