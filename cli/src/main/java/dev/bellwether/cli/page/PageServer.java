@@ -3,6 +3,7 @@ package dev.bellwether.cli.page;
 import com.sun.net.httpserver.HttpExchange;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -85,7 +86,8 @@ public final class PageServer implements AutoCloseable {
         var resource = RESOURCES.get(path);
         if (path.equals("/order")) {
             take(exchange);
-        } else if (!exchange.getRequestMethod().equals("GET")) {
+        } else if (!List.of("GET", "HEAD").contains(exchange.getRequestMethod())) {
+            headers.set("Allow", "GET, HEAD");
             LocalHttp.say(exchange, 405, "GET is all there is.");
         } else if (path.equals("/events")) {
             stream(exchange);
@@ -128,13 +130,17 @@ public final class PageServer implements AutoCloseable {
 
     /** Sends what has changed, as server-sent events, until the page goes away. */
     private void stream(HttpExchange exchange) throws IOException {
+        exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+        if (exchange.getRequestMethod().equals("HEAD")) {
+            exchange.sendResponseHeaders(200, -1);
+            return;
+        }
         if (streams.incrementAndGet() > STREAMS) {
             streams.decrementAndGet();
             LocalHttp.say(exchange, 503, "Too many pages are open already; close one of them.");
             return;
         }
         try {
-            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
             exchange.sendResponseHeaders(200, 0);
             var out = exchange.getResponseBody();
             var seen = resumed(exchange.getRequestHeaders().getFirst("Last-Event-ID"));

@@ -63,6 +63,19 @@ class PageServerTest {
         assertThat(ordered).isEmpty();
     }
 
+    @Test
+    void onlyTheHeadIsAnsweredWhereNoMoreIsAskedFor() throws IOException {
+        for (var path : List.of("/", "/events")) {
+            assertThat(exchange("HEAD " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+                    .as(path)
+                    .startsWith("HTTP/1.1 200")
+                    .endsWith("\r\n\r\n");
+        }
+        assertThat(exchange("PUT / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+                .startsWith("HTTP/1.1 405")
+                .contains("Allow: GET, HEAD");
+    }
+
     /** Such as the check of a load balancer, which must not take a server for dead that is well. */
     @Test
     void oneThatNamesNoHostIsNoBrowserAndIsAnswered() throws IOException {
