@@ -6,10 +6,15 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
@@ -29,7 +34,8 @@ final class GoDataSource {
     private static final Map<String, String> NAMES = Map.of(
             "connect_timeout", "connectTimeout",
             "search_path", "currentSchema",
-            "application_name", "ApplicationName");
+            "application_name", "ApplicationName",
+            "krbsrvname", "kerberosServerName");
 
     /** What is of the driver for Go, or settled by that for Java. */
     private static final Set<String> DROPPED = Set.of(
@@ -37,7 +43,13 @@ final class GoDataSource {
             "disable_prepared_binary_result",
             "fallback_application_name",
             "client_encoding",
-            "extra_float_digits");
+            "extra_float_digits",
+            "krbspn",
+            "sslinline",
+            "sslsni");
+
+    /** What the driver for Java sets in each session, whatever else has set it. */
+    private static final Set<String> SET_BY_DRIVER = Set.of("timezone", "datestyle");
 
     /** The variables that Go's driver reads, for what a data source leaves out, by the names that it has there. */
     private static final Map<String, String> VARIABLES = Map.ofEntries(
@@ -65,7 +77,7 @@ final class GoDataSource {
     private GoDataSource() {}
 
     /** Returns the URI for the driver for Java, which reads none of the variables of this environment. */
-    static String jdbc(String source, Map<String, String> environment) {
+    static String jdbc(String source, Map<String, String> environment, List<String> warnings) {
         if (source.startsWith("jdbc:")) {
             return source;
         }
@@ -77,7 +89,7 @@ final class GoDataSource {
             }
         });
         if (source.startsWith("postgres://") || source.startsWith("postgresql://")) {
-            return fromUrl(source.substring(source.indexOf("://") + 3), set);
+            return fromUrl(source.substring(source.indexOf("://") + 3), set, warnings);
         }
         var pairs = new LinkedHashMap<String, String>();
         var matcher = PAIR.matcher(source);
@@ -93,19 +105,24 @@ final class GoDataSource {
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
         pairs.keySet().removeAll(PLACES);
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + host(host) + ':' + port + '/' + encoded(database) + query(pairs);
+        return "jdbc:postgresql://" + host(host) + ':' + port + '/' + encoded(database)
+                + query(pairs, warnings);
     }
 
     /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */
-    private static String query(Map<String, String> given) {
+    private static String query(Map<String, String> given, List<String> warnings) {
+        var settings = settingsOfDriver();
         var parameters = new LinkedHashMap<String, String>();
         given.forEach((name, value) -> {
             if (name.equals("options")) {
                 option(parameters, value);
             } else if (NAMES.containsKey(name)) {
                 parameters.put(NAMES.get(name), value);
-            } else if (name.indexOf('_') < 0 && !name.equals("role")) { // names in Java have none
+            } else if (settings.contains(name) || PLACES.contains(name)) {
                 parameters.put(name, value);
+            } else if (SET_BY_DRIVER.contains(name.toLowerCase(Locale.ROOT))) {
+                warnings.add("harvest.dataSource: " + name + " has no effect here: PostgreSQL's driver for Java sets it"
+                        + " by itself");
             } else if (!DROPPED.contains(name)) {
                 var escaped = decoded(value).replace("\\", "\\\\").replace(" ", "\\ ");
                 option(parameters, encoded("-c " + name + '=' + escaped));
@@ -115,6 +132,17 @@ final class GoDataSource {
         return parameters.entrySet().stream()
                 .map(one -> one.getKey() + '=' + one.getValue())
                 .collect(Collectors.joining("&", "?", ""));
+    }
+
+    private static Set<String> settingsOfDriver() {
+        try {
+            var any = "jdbc:postgresql:";
+            return Arrays.stream(DriverManager.getDriver(any).getPropertyInfo(any, new Properties()))
+                    .map(setting -> setting.name)
+                    .collect(Collectors.toSet());
+        } catch (SQLException e) {
+            throw new IllegalStateException("PostgreSQL's driver is missing", e);
+        }
     }
 
     /**
@@ -133,7 +161,7 @@ final class GoDataSource {
         parameters.merge("options", encoded, (some, more) -> some + '+' + more);
     }
 
-    private static String fromUrl(String rest, Map<String, String> set) {
+    private static String fromUrl(String rest, Map<String, String> set, List<String> warnings) {
         var query = QUERY.matcher(rest);
         var end = query.find() ? query.start() : rest.length();
         var at = rest.lastIndexOf('@', end); // a query may hold one, too
@@ -156,7 +184,7 @@ final class GoDataSource {
         var place = place(rest.substring(at + 1, end), set);
         set.keySet().removeAll(PLACES);
         set.forEach((name, value) -> given.put(name, encoded(value)));
-        return "jdbc:postgresql://" + place + query(given);
+        return "jdbc:postgresql://" + place + query(given, warnings);
     }
 
     /** Returns host, port and database of a URL, with what it leaves out. */

@@ -246,7 +246,7 @@ final class ReaperFile {
     String dataSource(Map<String, String> environment) {
         var source = String.valueOf(harvest.getOrDefault(
                 "dataSource", "host=localhost port=5432 user=postgres password= dbname=postgres sslmode=disable"));
-        return GoDataSource.jdbc(source, environment);
+        return GoDataSource.jdbc(source, environment, warnings);
     }
 
     /** Returns where elections are held, if not on the brokers. */

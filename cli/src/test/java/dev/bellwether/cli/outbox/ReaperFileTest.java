@@ -9,6 +9,7 @@ import dev.bellwether.cli.command.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -264,6 +265,19 @@ class ReaperFileTest {
                         + "&user=me&password=p%40w");
     }
 
+    @Test
+    void whatTheDriverForJavaDoesNotKnowIsSetInEachSessionAndWhatItSetsItselfIsToldOf() throws IOException {
+        var file = file("harvest:\n  dataSource: host=db user=app dbname=shop jit=off timezone=UTC DateStyle=German"
+                + " krbsrvname=pg tcpKeepAlive=true\n");
+        assertThat(file.dataSource(Map.of()))
+                .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&options=-c+jit%3Doff&kerberosServerName=pg"
+                        + "&tcpKeepAlive=true&sslmode=require");
+        assertThat(file.warnings())
+                .satisfiesExactly(
+                        first -> assertThat(first).contains("dataSource: timezone has no effect here"),
+                        second -> assertThat(second).contains("dataSource: DateStyle has no effect here"));
+    }
+
     /** Else what was encrypted with Go would go in the clear as soon as the server says that it cannot encrypt. */
     @Test
     void connectionsAreEncryptedUnlessTheFileSaysOtherwiseAsInGo() {
@@ -278,23 +292,23 @@ class ReaperFileTest {
     @Test
     void whatADataSourceLeavesOutIsTakenFromTheVariablesThatGoReads() throws IOException {
         var mode = Map.of("PGSSLMODE", "verify-full");
-        assertThat(GoDataSource.jdbc("host=db user=app dbname=shop", mode))
+        assertThat(jdbc("host=db user=app dbname=shop", mode))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=verify-full");
-        assertThat(GoDataSource.jdbc("postgres://db/shop", mode))
+        assertThat(jdbc("postgres://db/shop", mode))
                 .isEqualTo("jdbc:postgresql://db/shop?sslmode=verify-full");
-        assertThat(GoDataSource.jdbc("host=db dbname=shop sslmode=disable", mode))
+        assertThat(jdbc("host=db dbname=shop sslmode=disable", mode))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=disable");
-        assertThat(GoDataSource.jdbc("jdbc:postgresql://db/shop", mode)).isEqualTo("jdbc:postgresql://db/shop");
+        assertThat(jdbc("jdbc:postgresql://db/shop", mode)).isEqualTo("jdbc:postgresql://db/shop");
 
-        assertThat(GoDataSource.jdbc("user=me", Map.of("PGHOST", "db", "PGPORT", "5433", "PGDATABASE", "shop")))
+        assertThat(jdbc("user=me", Map.of("PGHOST", "db", "PGPORT", "5433", "PGDATABASE", "shop")))
                 .isEqualTo("jdbc:postgresql://db:5433/shop?user=me&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres://me@db", Map.of("PGPORT", "5433", "PGDATABASE", "the shop")))
+        assertThat(jdbc("postgres://me@db", Map.of("PGPORT", "5433", "PGDATABASE", "the shop")))
                 .isEqualTo("jdbc:postgresql://db:5433/the+shop?user=me&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres:///shop", Map.of("PGHOST", "::1", "PGPASSWORD", "p&w")))
+        assertThat(jdbc("postgres:///shop", Map.of("PGHOST", "::1", "PGPASSWORD", "p&w")))
                 .isEqualTo("jdbc:postgresql://[::1]:5432/shop?password=p%26w&sslmode=require");
-        assertThat(GoDataSource.jdbc("host=db dbname=shop", Map.of("PGOPTIONS", "-c search_path=ops")))
+        assertThat(jdbc("host=db dbname=shop", Map.of("PGOPTIONS", "-c search_path=ops")))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?options=-c+search_path%3Dops&sslmode=require");
-        assertThat(GoDataSource.jdbc("postgres:///shop?host=db2", Map.of("PGHOST", "/var/run/postgresql")))
+        assertThat(jdbc("postgres:///shop?host=db2", Map.of("PGHOST", "/var/run/postgresql")))
                 .isEqualTo("jdbc:postgresql:///shop?host=db2&sslmode=require");
         assertThat(file("harvest:\n  dataSource: host=db dbname=shop\n").dataSource(mode))
                 .endsWith("sslmode=verify-full");
@@ -305,7 +319,7 @@ class ReaperFileTest {
     void aFolderOfSocketsIsRefusedByItsName() {
         var set = Map.of("PGHOST", "/var/run/postgresql", "PGPASSWORD", "secret");
         for (var source : List.of("user=me dbname=shop", "postgres://me@/shop", "host=/var/run/postgresql")) {
-            assertThatThrownBy(() -> GoDataSource.jdbc(source, set))
+            assertThatThrownBy(() -> jdbc(source, set))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("/var/run/postgresql is a folder of sockets")
                     .hasMessageNotContaining("secret");
@@ -324,7 +338,11 @@ class ReaperFileTest {
     }
 
     private static String jdbc(String source) {
-        return GoDataSource.jdbc(source, Map.of());
+        return jdbc(source, Map.of());
+    }
+
+    private static String jdbc(String source, Map<String, String> environment) {
+        return GoDataSource.jdbc(source, environment, new ArrayList<>());
     }
 
     private ReaperFile file(String text) throws IOException {
