@@ -18,6 +18,9 @@ final class Secrets {
     /** A database in a file, which has no user. */
     private static final Pattern FILE = Pattern.compile("(?i)\\s*jdbc:(?:sqlite|h2):(?!.*//).*", Pattern.DOTALL);
 
+    /** Looked into when there is something to hide, and not before: a file that a URI names may be a pipe. */
+    private final List<String> texts = new ArrayList<>();
+
     private final List<ConnectUri> uris = new ArrayList<>();
     private final List<String> suspects = new ArrayList<>();
 
@@ -34,6 +37,8 @@ final class Secrets {
 
     /** Returns the message without secrets. */
     String hide(String message) {
+        texts.forEach(this::learn);
+        texts.clear();
         var hidden = message;
         for (var text : suspects) {
             hidden = hidden.replace(text, text.substring(0, text.indexOf(':') + 1) + HIDDEN);
@@ -46,6 +51,10 @@ final class Secrets {
 
     /** Takes the secrets of this out, too, if it may be a URI. */
     void add(String text) {
+        texts.add(text);
+    }
+
+    private void learn(String text) {
         if ((text.indexOf(':') < 0 && text.indexOf('@') < 0)
                 || PATH.matcher(text).matches()) {
             return;

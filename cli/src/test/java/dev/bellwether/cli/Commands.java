@@ -1,5 +1,6 @@
 package dev.bellwether.cli;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,18 @@ public final class Commands {
         var line = new ArrayList<>(List.of("env", "--default-signal=INT"));
         line.addAll(java());
         return line;
+    }
+
+    /** Runs it with a pipe, {@code /dev/fd/3}, of which this can be read, once; returns its code. */
+    public static int fed(String text, Path said, String... words) throws IOException, InterruptedException {
+        var line = new ArrayList<>(List.of("bash", "-c", "exec \"$@\" 3< <(printf %s \"$0\")", text));
+        line.addAll(java());
+        line.addAll(List.of(words));
+        return new ProcessBuilder(line)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start()
+                .waitFor();
     }
 
     public static String uri(Path folder) {

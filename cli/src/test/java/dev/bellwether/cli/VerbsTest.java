@@ -685,6 +685,19 @@ class VerbsTest {
     }
 
     @Test
+    void aPartOfAUriMayComeByAPipeWhichCanBeReadOnce() throws Exception {
+        var database = folder.resolve("elections.db");
+        try (var there = Elections.connect("jdbc:sqlite:" + database);
+                var leader = there.stand("billing")) {
+            assertThat(leader.await(PATIENCE)).isPresent();
+            var said = folder.resolve("said");
+            var show = Commands.fed(
+                    database.toString(), said, "show", "billing", "--on", "jdbc:sqlite:${file:/dev/fd/3}");
+            assertThat(show).as(Files.readString(said)).isZero();
+        }
+    }
+
+    @Test
     void onFileNamesTheBackend() throws Exception {
         lead("billing", "ann");
         var file = Files.writeString(folder.resolve("uri"), uri + "\n");

@@ -90,6 +90,8 @@ public final class OutboxCommand implements Runnable {
                 description = "Wait so long for an answer. Default: 5s.")
         private Duration timeout = Duration.ofSeconds(5);
 
+        private Optional<JdbcSource> source = Optional.empty();
+
         /** Asks the database, in time. */
         <T> T ask(CommandEnvironment around, Question<T> question) throws Exception {
             var database = database(around);
@@ -126,9 +128,12 @@ public final class OutboxCommand implements Runnable {
             return timeout;
         }
 
+        /** Reads the URI once: a file that it names may be a pipe. */
         JdbcSource database(CommandEnvironment around) {
-            return JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
-                    .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:...")));
+            var known = source.orElseGet(() -> JdbcSource.of(db.or(() -> around.variable("BELLWETHER_OUTBOX"))
+                    .orElseThrow(() -> new UsageException("which database? Name it with --db jdbc:..."))));
+            source = Optional.of(known);
+            return known;
         }
 
         OutboxTable table(JdbcSource database) {

@@ -274,6 +274,14 @@ class OutboxVerbsTest {
     }
 
     @Test
+    void aPartOfTheUriMayComeByAPipeWhichCanBeReadOnce() throws Exception {
+        var said = folder.resolve("said");
+        var rest = stage.db().substring("jdbc:postgresql:".length());
+        var code = Commands.fed(rest, said, "outbox", "schema", "--db", "jdbc:postgresql:${file:/dev/fd/3}");
+        assertThat(code).as(Files.readString(said)).isZero();
+    }
+
+    @Test
     void watchedStatusEndsByCtrlCWithItsCode() throws Exception {
         outbox("ended", "migrate");
         var command = Commands.interruptible();
