@@ -697,6 +697,24 @@ class VerbsTest {
         }
     }
 
+    /** As in a container whose user nobody knows: each folder would have had elections of its own. */
+    @Test
+    void aUserWithoutAHomeIsToldToNameABackend() throws Exception {
+        var line = Commands.java();
+        line.add(1, "-Duser.home=?");
+        line.add("ls");
+        var said = folder.resolve("said");
+        var builder = new ProcessBuilder(line)
+                .directory(Files.createDirectory(folder.resolve("here")).toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile());
+        builder.environment().keySet().removeAll(List.of("HOME", "XDG_STATE_HOME", "BELLWETHER_HOME", "BELLWETHER_ON"));
+        var code = builder.start().waitFor();
+        assertThat(Files.readString(said)).contains("this user has no home", "BELLWETHER_HOME");
+        assertThat(code).isEqualTo(ExitCode.USAGE);
+        assertThat(folder.resolve("here")).isEmptyDirectory();
+    }
+
     @Test
     void onFileNamesTheBackend() throws Exception {
         lead("billing", "ann");

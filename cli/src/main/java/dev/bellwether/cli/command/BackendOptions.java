@@ -216,7 +216,10 @@ public final class BackendOptions {
     }
 
     private ConnectUri embedded() {
-        var home = around.home().toAbsolutePath();
+        var home = around.home()
+                .orElseThrow(() -> new UsageException("this user has no home for the default backend: name a backend"
+                        + " with --on, or a folder with BELLWETHER_HOME"))
+                .toAbsolutePath();
         try {
             if (!Files.isDirectory(home)) {
                 Files.createDirectories(

@@ -30,16 +30,18 @@ public record CommandEnvironment(
         return Optional.ofNullable(environment.get(name)).filter(value -> !value.isEmpty());
     }
 
-    /** Returns the folder for what must be found again the next time. */
-    Path home() {
+    /**
+     * Returns the folder for what must be found again the next time, wherever the command is called; empty if there is
+     * none. Java's name for the home of a user that has none is a question mark.
+     */
+    Optional<Path> home() {
         return variable("BELLWETHER_HOME")
                 .map(Path::of)
                 .or(() -> variable("XDG_STATE_HOME").map(state -> Path.of(state, "bellwether")))
-                .orElseGet(() -> Path.of(
-                        variable("HOME").orElse(System.getProperty("user.home", ".")),
-                        ".local",
-                        "state",
-                        "bellwether"));
+                .or(() -> variable("HOME")
+                        .or(() -> Optional.ofNullable(System.getProperty("user.home")))
+                        .map(user -> Path.of(user, ".local", "state", "bellwether"))
+                        .filter(Path::isAbsolute));
     }
 
     /** Returns whether standard output is a terminal on which something can be drawn in the place of something else. */
