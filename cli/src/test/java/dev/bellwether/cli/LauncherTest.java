@@ -51,6 +51,15 @@ class LauncherTest {
                 .noneMatch(argument -> argument.startsWith("-Dbellwether.lcAll"));
     }
 
+    /** The archive of classes cannot be written there, and was tried again at each start. */
+    @Test
+    void whereNobodyMayWriteItStartsAtOnceAndSaysNothing() throws Exception {
+        var current = folder.resolve(".cache/cli/current");
+        Files.delete(current);
+        Files.createSymbolicLink(current, Path.of("/proc")); // not even root may
+        assertThat(called(Map.of("LANG", "C.UTF-8"))).startsWith("LC_ALL=unset");
+    }
+
     private List<String> called(Map<String, String> locale) throws Exception {
         var builder = new ProcessBuilder("bash", folder.resolve("bellwether").toString(), "ls")
                 .redirectErrorStream(true)
