@@ -122,13 +122,13 @@ public final class FileCommand implements Callable<Integer> {
                 var onSignal = HandOverOnSignal.by(elections::close); // before it stands: no seat is left to run out
                 var candidacy = elections.stand(name, config)) {
             while (System.nanoTime() - end < 0) {
-                var mandate = await(candidacy, interval);
+                var mandate = await(candidacy, Duration.ofNanos(pause(interval, end)));
                 if (mandate.isPresent()) {
                     fresh.write(mandate.get(), longest);
                 } else {
                     fresh.removeStale(name); // we stand, so it is ours to tidy up
                 }
-                if (over.await(mandate.isPresent() ? interval.toNanos() : 0, TimeUnit.NANOSECONDS)) {
+                if (over.await(mandate.isPresent() ? pause(interval, end) : 0, TimeUnit.NANOSECONDS)) {
                     return onSignal.hasBegun() ? ExitCode.OK : tellEnd(candidacy); // a signal has its own code
                 }
             }
@@ -136,6 +136,10 @@ public final class FileCommand implements Callable<Integer> {
             fresh.remove();
         }
         return ExitCode.OK;
+    }
+
+    private static long pause(Duration interval, long endNanos) {
+        return Math.max(0, Math.min(interval.toNanos(), endNanos - System.nanoTime()));
     }
 
     /** Returns nothing of a candidacy that has failed, too: of that the listener tells. */

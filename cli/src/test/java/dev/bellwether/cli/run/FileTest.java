@@ -23,6 +23,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -64,6 +65,20 @@ class FileTest {
                             .code())
                     .isZero();
             assertThat(file).doesNotExist();
+        }
+    }
+
+    /** It looked at the time once in a twelfth of the lease. */
+    @Test
+    @Timeout(60)
+    void itEndsAfterItsTimeHoweverLongTheLeaseIs() throws Exception {
+        var file = folder.resolve("leader");
+        var line = new String[] {"file", file.toString(), "nightly", "--for", "500ms", "--lease", "2h"};
+        assertThat(Spoken.of(environment, line).code()).isZero();
+        try (var elections = Elections.connect(uri);
+                var rival = elections.stand("nightly")) {
+            assertThat(rival.await(PATIENCE)).isPresent();
+            assertThat(Spoken.of(environment, line).code()).isZero();
         }
     }
 
