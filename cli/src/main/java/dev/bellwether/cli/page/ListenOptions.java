@@ -7,10 +7,12 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
 
 /** Where to listen: the options of the verbs that answer HTTP. */
 public final class ListenOptions {
+    private static final Pattern NAME = Pattern.compile("[^\\s:/\\[\\]]+");
 
     @Option(
             names = "--listen",
@@ -37,6 +39,9 @@ public final class ListenOptions {
     /** Returns where to listen, on this port. */
     public LocalHttp.Place place(int port) {
         requirePort(port);
+        hosts.stream().filter(name -> !NAME.matcher(name).matches()).findFirst().ifPresent(name -> {
+            throw new UsageException("--host: \"" + name + "\" is no name: give it without http:// and without a port");
+        });
         try {
             var address = listen.isPresent() ? InetAddress.getByName(listen.get()) : InetAddress.getLoopbackAddress();
             return new LocalHttp.Place(new InetSocketAddress(address, port), hosts);

@@ -363,6 +363,9 @@ class ServeTest {
         assertRefused(Spoken.of(on, "serve"), "ELECTION");
         assertRefused(Spoken.of(on, "serve", "e", "--pid", "999999999"), "there is no process 999999999");
         assertRefused(Spoken.of(on, "serve", "e", "--listen", "no.such.host.invalid"), "no address no.such");
+        for (var name : List.of("ops.example:8080", "https://ops.example", "")) {
+            assertRefused(Spoken.of(on, "serve", "e", "--host", name), '"' + name + "\" is no name");
+        }
         assertRefused(Spoken.of(on, "serve", "e", "--lease", "1s", "--grace", "1s"), "too short for --grace");
         var file = Files.writeString(folder.resolve("token"), "short\n");
         assertRefused(Spoken.of(on, "serve", "e", "--token-file", file.toString()), "has 5 characters");
