@@ -659,6 +659,8 @@ class VerbsTest {
                 "a signal that kills", "is not a signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");
         assertWrong("a port that is none", "70000 is no port", "demo", "--on", "sqlite", "--port", "70000");
         assertWrong("a lease for nobody", "at least 10 ms", "demo", "--on", "sqlite", "--lease", "1ms", "--for", "1s");
+        assertWrong("fewer roles than none", "no roster has -1 roles", "roles", "r", "--count", "-1");
+        assertWrong("more roles than there can be", "at most 10000000", "roles", "r", "--count", "2000000000");
         assertWrong("no command", "COMMAND", "run", "e");
         assertWrong("an option of the command before it", "after --", "run", "e", "-l", "ls");
         assertWrong("a driver that is not here", "jdbc:mariadb:", "ls", "--on", "jdbc:mysql://db/app");

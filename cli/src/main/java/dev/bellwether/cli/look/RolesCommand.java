@@ -8,6 +8,7 @@ import dev.bellwether.cli.command.ExitCode;
 import dev.bellwether.cli.command.Json;
 import dev.bellwether.cli.command.Paint;
 import dev.bellwether.cli.command.Text;
+import dev.bellwether.cli.command.UsageException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +30,8 @@ import picocli.CommandLine.Parameters;
             "It shows what was true when the backend looked: a display, not a lock."
         })
 public final class RolesCommand implements Callable<Integer> {
+    private static final int MOST_ROLES = 10_000_000; // as in RosterConfig
+
     private final CommandEnvironment around;
 
     @Mixin
@@ -55,6 +58,9 @@ public final class RolesCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         BackendOptions.checked(roster);
+        if (count < 0 || count > MOST_ROLES) {
+            throw new UsageException("--count: no roster has " + count + " roles: give at most " + MOST_ROLES);
+        }
         RosterState state;
         try (var connected = target.connect()) {
             state = connected.ask(() -> {
