@@ -132,7 +132,13 @@ public final class Main {
         var line = commandLine(around);
         line.setParameterExceptionHandler((e, arguments) -> misused(e, around, secrets));
         line.setExecutionExceptionHandler((e, at, parsed) -> failed(e, around, secrets, parsed, at));
-        var code = line.execute(helpful(line, args));
+        int code;
+        try {
+            code = line.execute(helpful(line, args));
+        } catch (Error e) { // no memory or no thread is left, for example
+            tell(around, secrets.hide(e.toString()));
+            code = verb(args).equals("run") ? ExitCode.RUN_FAILED : ExitCode.FAILED;
+        }
         around.err().flush();
         if (around.out().checkError() && code == ExitCode.OK) {
             tell(around, "standard output cannot be written, so the output is lost in whole or in part");

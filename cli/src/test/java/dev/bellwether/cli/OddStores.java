@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 /**
  * Knows {@code odd:NAME}: the store {@code memory:NAME}, where others have chosen names that we would not; and stores
  * whose clients repeat the token that they are given, by an exception of their own, {@code careless:}, or by ours,
- * {@code tactless:}.
+ * {@code tactless:}; and {@code hopeless:}, for which there is no memory.
  */
 public final class OddStores implements ElectionsProvider {
     /** What a terminal would obey. */
@@ -31,13 +31,16 @@ public final class OddStores implements ElectionsProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of("odd", "careless", "tactless");
+        return Set.of("odd", "careless", "tactless", "hopeless");
     }
 
     @Override
     public Backend connect(ConnectUri uri) {
         if (uri.scheme().equals("odd")) {
             return odd((LeaseStore) ConnectUri.parse("memory:" + uri.body()).connect());
+        }
+        if (uri.scheme().equals("hopeless")) {
+            throw new OutOfMemoryError("planted");
         }
         var message = "invalid header value: \"" + uri.parameter("token").orElse("") + '"';
         throw uri.scheme().equals("careless") ? new IllegalArgumentException(message) : new ElectionException(message);

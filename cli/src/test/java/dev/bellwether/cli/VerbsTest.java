@@ -675,6 +675,17 @@ class VerbsTest {
         assertThat(broken.err().lines()).singleElement().asString().contains(file + ", line 3, column ", "is no YAML");
     }
 
+    /** The code of an uncaught error, 1, would be taken for that of the command. */
+    @Test
+    void withoutMemoryRunExitsWithItsOwnCodeAndAllSaySoOnOneLine() {
+        for (var line : List.of(
+                List.of("run", "--on", "hopeless:x", "e", "--", "true"), List.of("ls", "--on", "hopeless:x"))) {
+            var spoken = Spoken.of(Map.of(), line.toArray(String[]::new));
+            assertThat(spoken.code()).isEqualTo(line.get(0).equals("run") ? ExitCode.RUN_FAILED : ExitCode.FAILED);
+            assertThat(spoken.err().lines()).singleElement().asString().endsWith("OutOfMemoryError: planted");
+        }
+    }
+
     @Test
     void memoryIsRefusedWhereNobodyElseCouldSeeIt() throws Exception {
         var line = Commands.java();
