@@ -140,9 +140,9 @@ public final class Main {
             code = verb(args).equals("run") ? ExitCode.RUN_FAILED : ExitCode.FAILED;
         }
         around.err().flush();
-        if (around.out().checkError() && code == ExitCode.OK) {
+        if (around.out().checkError()) {
             tell(around, "standard output cannot be written, so the output is lost in whole or in part");
-            return ExitCode.FAILED;
+            return code == ExitCode.OK ? ExitCode.FAILED : code;
         }
         return code;
     }

@@ -452,6 +452,22 @@ class ServersInTroubleTest {
         }
     }
 
+    /** Else nobody would know that an answer with a code of its own is lost. */
+    @Test
+    void anAnswerThatIsLostIsToldOfWhateverItsCodeIs() throws Exception {
+        var command = Commands.java();
+        command.addAll(List.of("show", "nobody-leads", "--json", "--on", Commands.uri(folder)));
+        var err = folder.resolve("err");
+        var process = new ProcessBuilder(command)
+                .redirectOutput(new java.io.File("/dev/full"))
+                .redirectError(err.toFile())
+                .start();
+        calls.add(new Called("show", process, folder, folder));
+        assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).isEqualTo(ExitCode.NOBODY_LEADS);
+        assertThat(Files.readString(err)).contains("standard output cannot be written");
+    }
+
     /** Runs them, some at a time, and returns what came of each, in their order. */
     private List<Said> answers(Map<String, String[]> all) throws IOException, InterruptedException {
         var said = new ArrayList<Said>();
