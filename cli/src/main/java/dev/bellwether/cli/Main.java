@@ -295,8 +295,7 @@ public final class Main {
         at.getMixins().values().stream()
                 .flatMap(mixin -> mixin instanceof BackendOptions named ? named.inFile().stream() : Stream.empty())
                 .forEach(secrets::add);
-        var message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-        tell(around, secrets.hide(message));
+        tell(around, secrets.hide(Text.words(e)));
         if (isVerbose(parsed)) {
             around.err().println(secrets.hide(trace(e)));
         }

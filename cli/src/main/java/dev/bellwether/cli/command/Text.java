@@ -1,5 +1,8 @@
 package dev.bellwether.cli.command;
 
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -61,6 +64,20 @@ public final class Text {
     /** Returns a message on one line, and printable: what a driver or a parser says may go over many. */
     public static String oneLine(String message) {
         return printable(LINE_BREAK.matcher(message.stripTrailing()).replaceAll(" "));
+    }
+
+    /** Returns what an error says. Of a file that may not be used, or is not there, Java says the name and no more. */
+    public static String words(Throwable error) {
+        var said = error.getMessage() == null ? error.getClass().getSimpleName() : error.getMessage();
+        if (error instanceof FileSystemException file && file.getReason() == null) {
+            return (file instanceof AccessDeniedException
+                            ? "permission denied: "
+                            : file instanceof NoSuchFileException
+                                    ? "no such file or folder: "
+                                    : file.getClass().getSimpleName() + ": ")
+                    + said;
+        }
+        return said;
     }
 
     /** Returns how long ago something began, for display. */

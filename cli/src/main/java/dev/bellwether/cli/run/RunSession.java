@@ -4,6 +4,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.LeadershipListener;
 import dev.bellwether.Mandate;
+import dev.bellwether.cli.command.Text;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
@@ -251,7 +252,7 @@ final class RunSession implements LeadershipListener {
     }
 
     private static String wordsFor(Throwable e) {
-        return e instanceof IOException ? String.valueOf(e.getMessage()) : e.toString();
+        return e instanceof IOException ? Text.words(e) : e.toString();
     }
 
     private static boolean anotherMayLead(Cause cause) {

@@ -905,6 +905,17 @@ class RunTest {
     }
 
     @Test
+    void withoutAFolderForItsFilesItSaysWhatIsMissing() throws Exception {
+        var builder = builder("--on", "jdbc:h2:" + folder.resolve("e"), "e", "--", "true");
+        builder.environment().put("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + folder.resolve("none"));
+        var process = builder.start();
+        started.add(process);
+
+        assertThat(codeOf(process)).isEqualTo(ExitCode.RUN_FAILED);
+        assertThat(told(process)).contains("the command cannot be started: no such file or folder: " + folder);
+    }
+
+    @Test
     void commandThatIsBeingStartedIsNotIdle() throws Exception {
         var plan = LeasePlan.of(Optional.of(LEASE), Optional.empty());
         var starting = new CountDownLatch(1);
