@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,15 +61,31 @@ class LauncherTest {
         assertThat(called(Map.of("LANG", "C.UTF-8"))).startsWith("LC_ALL=unset");
     }
 
+    /** A code of 1 would be taken for that of the command. */
+    @Test
+    void withoutAJdkRunExitsWithItsOwnCode() throws Exception {
+        Files.delete(folder.resolve("jdk/bin/java"));
+        for (var line : List.of(List.of("run", "e", "ls"), List.of("--verbose", "run", "e", "ls"), List.of("ls"))) {
+            assertThat(start(Map.of(), line).waitFor()).as("%s", line).isEqualTo(line.contains("run") ? 125 : 1);
+            assertThat(Files.readString(folder.resolve("called"))).contains("install a JDK");
+        }
+    }
+
     private List<String> called(Map<String, String> locale) throws Exception {
-        var builder = new ProcessBuilder("bash", folder.resolve("bellwether").toString(), "ls")
+        var process = start(locale, List.of("ls"));
+        Eventually.eventually("it ends", Duration.ofSeconds(60), () -> !process.isAlive());
+        return Files.readAllLines(folder.resolve("called"), StandardCharsets.UTF_8);
+    }
+
+    private Process start(Map<String, String> locale, List<String> words) throws IOException {
+        var line = new ArrayList<>(List.of("bash", folder.resolve("bellwether").toString()));
+        line.addAll(words);
+        var builder = new ProcessBuilder(line)
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("called").toFile());
         builder.environment().keySet().removeIf(name -> name.equals("LANG") || name.startsWith("LC_"));
         builder.environment().putAll(locale);
         builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
-        var process = builder.start();
-        Eventually.eventually("it ends", Duration.ofSeconds(60), () -> !process.isAlive());
-        return Files.readAllLines(folder.resolve("called"), StandardCharsets.UTF_8);
+        return builder.start();
     }
 }
