@@ -25,7 +25,6 @@ final class BucketClient implements AutoCloseable {
     private static final String EXPECTED = "Nats-Expected-Last-Subject-Sequence";
     private static final int NO_MESSAGE = 10037;
 
-    private final Connection connection;
     private final boolean owned;
     private final String description;
     private final String apiPrefix;
@@ -67,12 +66,11 @@ final class BucketClient implements AutoCloseable {
 
     private BucketClient(
             Connection connection, boolean owned, String description, NatsConfig config, PermissionErrors rights) {
-        this.connection = connection;
         this.owned = owned;
         this.description = description;
         this.rights = rights;
         signs = new ConnectionHealth(connection, owned, description);
-        requests = new Requests(connection, owned, description, rights, signs);
+        requests = new Requests(owned, description, rights, signs);
         var builder = JetStreamOptions.builder().requestTimeout(Duration.ofSeconds(2));
         config.domain().ifPresent(builder::domain);
         config.prefix().ifPresent(builder::prefix);
@@ -104,8 +102,9 @@ final class BucketClient implements AutoCloseable {
         return new BucketClient(connection, true, description, config, rights);
     }
 
+    /** Returns the present connection: one of ours may be replaced. */
     Connection connection() {
-        return connection;
+        return signs.connection();
     }
 
     JetStreamOptions options() {
@@ -130,7 +129,7 @@ final class BucketClient implements AutoCloseable {
      * client.
      */
     String session() {
-        var info = connection.getServerInfo();
+        var info = connection().getServerInfo();
         return info.getServerId() + '/' + info.getClientId();
     }
 
@@ -270,14 +269,14 @@ final class BucketClient implements AutoCloseable {
 
     /** Returns whether the server announced this version or a newer one. */
     boolean serverIsAtLeast(String version) {
-        return connection.getServerInfo().isSameOrNewerThanVersion(version);
+        return connection().getServerInfo().isSameOrNewerThanVersion(version);
     }
 
     @Override
     public void close() {
         if (owned) {
             try {
-                connection.close();
+                signs.close();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

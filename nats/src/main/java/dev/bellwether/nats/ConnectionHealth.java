@@ -1,27 +1,42 @@
 package dev.bellwether.nats;
 
+import dev.bellwether.AccessRefusedException;
+import dev.bellwether.ElectionException;
+import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.DelayThread;
+import dev.bellwether.spi.Durations;
+import io.nats.client.AuthenticationException;
 import io.nats.client.Connection;
+import io.nats.client.ConnectionListener;
 import io.nats.client.ForceReconnectOptions;
+import io.nats.client.Nats;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Notices that a connection of ours is dead silently, and makes it again. Thread-safe. */
+/**
+ * Holds the connection. Notices that one of ours is dead silently, and makes it again; and replaces one of ours that
+ * the client has given up. Thread-safe.
+ */
 final class ConnectionHealth {
     private static final Logger log = LoggerFactory.getLogger(ConnectionHealth.class);
     private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(1);
-    private static final long RECONNECT_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(2);
 
-    private final Connection connection;
     private final boolean owned;
     private final String description;
     private final AtomicInteger silent = new AtomicInteger();
-    private final AtomicLong reconnectedNanos = new AtomicLong(System.nanoTime() - RECONNECT_PAUSE_NANOS);
+    private final AtomicLong reconnectedNanos = new AtomicLong(System.nanoTime() - RECONNECT_PAUSE.toNanos());
+    private final List<Runnable> onReplaced = new CopyOnWriteArrayList<>();
+    private volatile Connection connection; // written under this
+    private boolean closed; // guarded by this
+    private volatile boolean refused; // when it was to be replaced
     private volatile boolean deaf;
     private volatile Runnable onSilence = () -> {};
 
@@ -29,9 +44,22 @@ final class ConnectionHealth {
         this.connection = connection;
         this.owned = owned;
         this.description = description;
+        if (owned) {
+            connection.addConnectionListener(this::connectionEvent);
+        }
     }
 
-    /** Calls this, on any thread, when a request went unanswered. */
+    /** Returns the present one. */
+    Connection connection() {
+        return connection;
+    }
+
+    /** Has this run each time that another connection has taken the place of one. */
+    void onReplaced(Runnable run) {
+        onReplaced.add(run);
+    }
+
+    /** Calls this, on any thread, when it is time to look whether the connection is dead. */
     void onSilence(Runnable onSilence) {
         this.onSilence = onSilence;
     }
@@ -54,17 +82,48 @@ final class ConnectionHealth {
     }
 
     /**
-     * Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead.
+     * Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead; or
+     * the client has given the connection up.
      */
     boolean seemsDead() {
+        var status = connection.getStatus();
         return owned
-                && (silent.get() > 0 || deaf)
-                && connection.getStatus() == Connection.Status.CONNECTED
-                && System.nanoTime() - reconnectedNanos.get() > RECONNECT_PAUSE_NANOS;
+                && (status == Connection.Status.CLOSED
+                        || (status == Connection.Status.CONNECTED && (silent.get() > 0 || deaf)))
+                && System.nanoTime() - reconnectedNanos.get() > RECONNECT_PAUSE.toNanos();
+    }
+
+    private void connectionEvent(Connection source, ConnectionListener.Events event) {
+        if (event == ConnectionListener.Events.CLOSED) {
+            onSilence.run();
+        }
+    }
+
+    /** Returns what it means that a request cannot be sent. */
+    ElectionException notConnected(RuntimeException e) {
+        if (!owned || connection.getStatus() != Connection.Status.CLOSED) {
+            return new UnavailableException(description + " is not connected: " + e.getMessage(), e);
+        }
+        onSilence.run();
+        return refused
+                ? new AccessRefusedException(
+                        description + ": authentication failed, and is tried again every "
+                                + Durations.show(RECONNECT_PAUSE)
+                                + ". Nobody here can be elected until it succeeds. Check user, password, token or"
+                                + " credentials",
+                        e)
+                : new UnavailableException(
+                        description + ": the client gave the connection up, as it does when a server refuses the same"
+                                + " user twice. Another one is being made",
+                        e);
     }
 
     /** Asks the server for a sign; without one, connects again, to another server if there is one. Waits. */
     void reconnectIfDead() {
+        if (connection.getStatus() == Connection.Status.CLOSED) {
+            replace();
+            return;
+        }
         if (deaf) {
             log.info("{} may not hear answers; connecting again, in case that it may now", description);
             reconnect();
@@ -94,5 +153,49 @@ final class ConnectionHealth {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** A server that refuses our user may do so for a moment only: while it asks others, or takes other settings. */
+    private void replace() {
+        try {
+            var made = Nats.connect(connection.getOptions());
+            if (!take(made)) {
+                made.close();
+                return;
+            }
+            log.info("{}: the client had given the connection up; connected again", description);
+            onReplaced.forEach(Runnable::run);
+        } catch (AuthenticationException e) {
+            refused = true;
+        } catch (IOException | RuntimeException e) {
+            refused = false;
+            log.debug("{}: {}", description, e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            reconnectedNanos.set(System.nanoTime());
+            DelayThread.after(RECONNECT_PAUSE).execute(onSilence); // to try again, if that was in vain
+        }
+    }
+
+    /** Returns false if we were closed meanwhile. */
+    private synchronized boolean take(Connection made) {
+        if (closed) {
+            return false;
+        }
+        made.addConnectionListener(this::connectionEvent);
+        connection = made;
+        refused = false;
+        deaf = false;
+        silent.set(0);
+        return true;
+    }
+
+    /** Closes the connection; from then on no other is made. */
+    void close() throws InterruptedException {
+        synchronized (this) {
+            closed = true;
+        }
+        connection.close();
     }
 }

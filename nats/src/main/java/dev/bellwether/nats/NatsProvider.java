@@ -186,7 +186,7 @@ public final class NatsProvider implements ElectionsProvider {
         @Override
         @SuppressWarnings("deprecation") // the other method has a default, this one has not
         public void connectionEvent(Connection connection, Events type) {
-            if (type == Events.RECONNECTED) {
+            if (type == Events.CONNECTED || type == Events.RECONNECTED) {
                 rights.forget();
                 told.clear();
             }

@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -68,7 +67,13 @@ final class NatsRecordStore implements RecordStore {
         var name = "bellwether-nats-" + SERIAL.incrementAndGet();
         thread = new ScheduledThreadPoolExecutor(1, task -> daemon(task, name));
         lookout = new ThreadPoolExecutor(
-                1, 1, 1, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), task -> daemon(task, name + "-lookout"));
+                1,
+                1,
+                1,
+                TimeUnit.MINUTES,
+                new LinkedBlockingQueue<>(1), // to look once more is enough
+                task -> daemon(task, name + "-lookout"),
+                new ThreadPoolExecutor.DiscardPolicy());
         lookout.allowCoreThreadTimeOut(true);
         thread.setRemoveOnCancelPolicy(true);
         thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false); // closing waits for no next try
@@ -279,15 +284,11 @@ final class NatsRecordStore implements RecordStore {
 
     private void whenSilent() {
         if (client.signs().seemsDead() && !closed.get()) {
-            try {
-                lookout.execute(() -> {
-                    if (client.signs().seemsDead() && !closed.get()) {
-                        client.signs().reconnectIfDead();
-                    }
-                });
-            } catch (RejectedExecutionException e) {
-                log.debug("{} is being closed", client);
-            }
+            lookout.execute(() -> {
+                if (client.signs().seemsDead() && !closed.get()) {
+                    client.signs().reconnectIfDead();
+                }
+            });
         }
     }
 

@@ -5,7 +5,6 @@ import dev.bellwether.UnavailableException;
 import dev.bellwether.spi.Causes;
 import dev.bellwether.spi.Durations;
 import dev.bellwether.spi.RequestLimiter;
-import io.nats.client.Connection;
 import io.nats.client.Message;
 import io.nats.client.impl.Headers;
 import io.nats.client.support.JsonParseException;
@@ -31,16 +30,13 @@ final class Requests {
     /** How a server says which revision the key is at. */
     private static final Pattern REVISION = Pattern.compile("sequence: (\\d+)");
 
-    private final Connection connection;
     private final boolean owned;
     private final String description;
     private final PermissionErrors rights;
     private final ConnectionHealth signs;
     private final RequestLimiter limiter = new RequestLimiter(MOST_UNDER_WAY);
 
-    Requests(
-            Connection connection, boolean owned, String description, PermissionErrors rights, ConnectionHealth signs) {
-        this.connection = connection;
+    Requests(boolean owned, String description, PermissionErrors rights, ConnectionHealth signs) {
         this.owned = owned;
         this.description = description;
         this.rights = rights;
@@ -72,17 +68,9 @@ final class Requests {
         CompletableFuture<Message> reply;
         var asked = System.nanoTime();
         try {
-            reply = connection.requestWithTimeout(subject, headers, body, timeout);
+            reply = signs.connection().requestWithTimeout(subject, headers, body, timeout);
         } catch (IllegalStateException | IllegalArgumentException e) {
-            return CompletableFuture.failedFuture(
-                    owned && connection.getStatus() == Connection.Status.CLOSED
-                            ? new AccessRefusedException(
-                                    description
-                                            + ": the client gave the connection up, as it does when a server refuses"
-                                            + " the same user twice. Nobody here can be elected. Check user,"
-                                            + " password, token or credentials, and start again",
-                                    e)
-                            : new UnavailableException(description + " is not connected: " + e.getMessage(), e));
+            return CompletableFuture.failedFuture(signs.notConnected(e));
         }
         return rights.watched(subject, asked, reply)
                 .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)

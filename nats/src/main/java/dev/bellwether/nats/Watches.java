@@ -76,6 +76,7 @@ final class Watches implements AutoCloseable {
         this.thread = thread;
         this.heard = heard;
         client.connection().addConnectionListener(listener);
+        client.signs().onReplaced(this::replaced);
         client.onStalled(this::stalled);
     }
 
@@ -159,6 +160,11 @@ final class Watches implements AutoCloseable {
         }
     }
 
+    private void replaced() {
+        client.connection().addConnectionListener(listener);
+        renew();
+    }
+
     private void run(Runnable what) {
         if (!closed) {
             thread.execute(guarded(what));
@@ -216,7 +222,7 @@ final class Watches implements AutoCloseable {
                 return;
             }
             try {
-                if (dispatcher == null) {
+                if (dispatcher == null || !dispatcher.isActive()) { // it ends with its connection
                     dispatcher = client.connection().createDispatcher();
                 }
                 var options = PushSubscribeOptions.builder().stream(client.stream())
