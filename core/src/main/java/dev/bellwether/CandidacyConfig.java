@@ -120,9 +120,9 @@ public final class CandidacyConfig {
 
     /** Returns the id to stand under, or a new one, {@code host_pid_epochseconds_serial}, unique in this process. */
     public String candidateOrNew() {
-        return candidate.orElseGet(
-                () -> HostName.own().orElse("localhost") + "_" + ProcessHandle.current().pid() + "_" + System.currentTimeMillis() / 1000 + "_"
-                        + SERIAL.incrementAndGet());
+        return candidate.orElseGet(() -> HostName.own().orElse("localhost") + "_"
+                + ProcessHandle.current().pid() + "_" + System.currentTimeMillis() / 1000 + "_"
+                + SERIAL.incrementAndGet());
     }
 
     /** Returns how long the seat is ours after each renewal, by the infrastructure's clock. */

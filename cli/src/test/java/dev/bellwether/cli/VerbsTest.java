@@ -600,7 +600,9 @@ class VerbsTest {
                 .as("nothing stands")
                 .isEqualTo(Spoken.of(environment, "run", "--help"));
         assertThat(Spoken.of(environment, "help", "statsu").err()).contains("unknown command \"statsu\"");
-        assertThat(Spoken.of(environment, "show", "help").err()).as("an election of that name").isEmpty();
+        assertThat(Spoken.of(environment, "show", "help").err())
+                .as("an election of that name")
+                .isEmpty();
     }
 
     @Test
@@ -678,8 +680,8 @@ class VerbsTest {
     /** The code of an uncaught error, 1, would be taken for that of the command. */
     @Test
     void withoutMemoryRunExitsWithItsOwnCodeAndAllSaySoOnOneLine() {
-        for (var line : List.of(
-                List.of("run", "--on", "hopeless:x", "e", "--", "true"), List.of("ls", "--on", "hopeless:x"))) {
+        for (var line :
+                List.of(List.of("run", "--on", "hopeless:x", "e", "--", "true"), List.of("ls", "--on", "hopeless:x"))) {
             var spoken = Spoken.of(Map.of(), line.toArray(String[]::new));
             assertThat(spoken.code()).isEqualTo(line.get(0).equals("run") ? ExitCode.RUN_FAILED : ExitCode.FAILED);
             assertThat(spoken.err().lines()).singleElement().asString().endsWith("OutOfMemoryError: planted");
@@ -704,8 +706,8 @@ class VerbsTest {
                 var leader = there.stand("billing")) {
             assertThat(leader.await(PATIENCE)).isPresent();
             var said = folder.resolve("said");
-            var show = Commands.fed(
-                    database.toString(), said, "show", "billing", "--on", "jdbc:sqlite:${file:/dev/fd/3}");
+            var show =
+                    Commands.fed(database.toString(), said, "show", "billing", "--on", "jdbc:sqlite:${file:/dev/fd/3}");
             assertThat(show).as(Files.readString(said)).isZero();
         }
     }

@@ -20,15 +20,16 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnThreeServers() {
         try (var servers = ConsulServers.start(3);
-                var ground = new ServersGround(
-                        "Consul on 3 servers",
-                        servers.members(),
-                        ports -> "consul://" + ServersGround.hosts(ports) + PREFIX) {
-                    @Override
-                    public Server leader() {
-                        return servers.leader();
-                    }
-                }) {
+                var ground =
+                        new ServersGround(
+                                "Consul on 3 servers",
+                                servers.members(),
+                                ports -> "consul://" + ServersGround.hosts(ports) + PREFIX) {
+                            @Override
+                            public Server leader() {
+                                return servers.leader();
+                            }
+                        }) {
             FaultBench.run(ground, Setting.of("consul", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

@@ -12,7 +12,6 @@ import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
-import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -181,9 +180,12 @@ class RecordsTest extends RecordFacts {
             assertThat(now(store.list(List.of("old"), RecordKey.OF_STANDBY, PATIENCE))
                             .keys())
                     .isEmpty();
-            Eventually.eventually("it is removed", PATIENCE, () -> servers.member(0)
-                    .get("/v1/kv/gone/standbys/old/?keys")
-                    .isBlank());
+            Eventually.eventually(
+                    "it is removed",
+                    PATIENCE,
+                    () -> servers.member(0)
+                            .get("/v1/kv/gone/standbys/old/?keys")
+                            .isBlank());
         }
     }
 

@@ -20,15 +20,16 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnThreeMembers() {
         try (var servers = EtcdServers.start(3);
-                var ground = new ServersGround(
-                        "etcd on 3 members",
-                        servers.members(),
-                        ports -> "etcd://" + ServersGround.hosts(ports) + PREFIX) {
-                    @Override
-                    public Server leader() {
-                        return servers.leader();
-                    }
-                }) {
+                var ground =
+                        new ServersGround(
+                                "etcd on 3 members",
+                                servers.members(),
+                                ports -> "etcd://" + ServersGround.hosts(ports) + PREFIX) {
+                            @Override
+                            public Server leader() {
+                                return servers.leader();
+                            }
+                        }) {
             FaultBench.run(ground, Setting.of("etcd", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

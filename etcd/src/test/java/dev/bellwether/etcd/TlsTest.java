@@ -99,7 +99,8 @@ class TlsTest {
         var wrong = "127.0.0.1:" + plain.members().get(0).port();
         var right = "127.0.0.1:" + secure.members().get(0).port();
         leads("etcd://" + wrong + ',' + right + "/tls?" + certificates.trusting("server"));
-        assertThatThrownBy(() -> Elections.connect("etcd://" + wrong + ",127.0.0.1:1/tls?" + certificates.trusting("server")))
+        assertThatThrownBy(() ->
+                        Elections.connect("etcd://" + wrong + ",127.0.0.1:1/tls?" + certificates.trusting("server")))
                 .isInstanceOf(UnavailableException.class)
                 .hasMessageContaining("do not agree on TLS")
                 .hasMessageContaining("no other member answers");
@@ -107,7 +108,8 @@ class TlsTest {
 
     @Test
     void aMemberThatWantsACertificateLetsNobodyInWithout() {
-        for (var query : List.of(certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
+        for (var query : List.of(
+                certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
             assertThatThrownBy(() -> Elections.connect(mutual.uri("/tls?" + query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -146,7 +148,8 @@ class TlsTest {
     void theThreadsOfAClientOfOursEndWhenItIsNotUsedAnyMore() {
         var before = threadsOfClients();
         for (var i = 0; i < 3; i++) {
-            Elections.connect(secure.uri("/tls?" + certificates.trusting("server"))).close();
+            Elections.connect(secure.uri("/tls?" + certificates.trusting("server")))
+                    .close();
         }
         var made = threadsOfClients();
         made.removeAll(before);

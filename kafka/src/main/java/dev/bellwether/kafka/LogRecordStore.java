@@ -310,8 +310,7 @@ final class LogRecordStore implements RecordStore, LogTail.Follower {
                 mine.completeExceptionally(error);
             }
         });
-        return mine
-                .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
+        return mine.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
                 .whenComplete((written, error) -> pending.remove(number));
     }
 

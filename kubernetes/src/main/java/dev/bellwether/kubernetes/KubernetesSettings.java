@@ -30,9 +30,7 @@ record KubernetesSettings(
      */
     static KubernetesSettings of(ConnectUri uri) {
         uri.requireKnown(
-                List.of("kubeconfig", "context", "podLabel", "pod"),
-                RecordTraits.PARAMETERS,
-                OtherElectors.PARAMETERS);
+                List.of("kubeconfig", "context", "podLabel", "pod"), RecordTraits.PARAMETERS, OtherElectors.PARAMETERS);
         if (!uri.body().matches("([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?")) {
             throw new ElectionException(
                     uri + " must be of the form k8s:namespace: at most 63 lower-case letters, digits"

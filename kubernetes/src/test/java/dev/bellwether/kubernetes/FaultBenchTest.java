@@ -24,26 +24,27 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnTwoApiServers() {
         try (var servers = KubernetesServers.start(2, 1);
-                var ground = new ServersGround(
-                        "Kubernetes on 2 API servers",
-                        servers.members(),
-                        ports -> "k8s:bench?kubeconfig=" + servers.kubeconfig(ports.get(0)) + SHARING) {
-                    /** Each candidate knows one: what is between is for a whole cluster's load balancer. */
-                    @Override
-                    public List<FaultProxy> links(int place) {
-                        return List.of(super.links(place).get(place % 2));
-                    }
+                var ground =
+                        new ServersGround(
+                                "Kubernetes on 2 API servers",
+                                servers.members(),
+                                ports -> "k8s:bench?kubeconfig=" + servers.kubeconfig(ports.get(0)) + SHARING) {
+                            /** Each candidate knows one: what is between is for a whole cluster's load balancer. */
+                            @Override
+                            public List<FaultProxy> links(int place) {
+                                return List.of(super.links(place).get(place % 2));
+                            }
 
-                    @Override
-                    public List<Server> servers() {
-                        return List.of(servers.member(0), servers.member(1), leader());
-                    }
+                            @Override
+                            public List<Server> servers() {
+                                return List.of(servers.member(0), servers.member(1), leader());
+                            }
 
-                    @Override
-                    public Server leader() {
-                        return servers.etcd().member(0);
-                    }
-                }) {
+                            @Override
+                            public Server leader() {
+                                return servers.etcd().member(0);
+                            }
+                        }) {
             FaultBench.run(ground, Setting.of("kubernetes", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

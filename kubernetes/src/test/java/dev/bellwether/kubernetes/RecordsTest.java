@@ -16,7 +16,6 @@ import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
 import dev.bellwether.spi.RecordStore.Found;
-import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;

@@ -105,8 +105,10 @@ class CredentialsTest {
                     "it follows", PATIENCE, () -> standby.status().following().isPresent());
             var given = List.of(client.connection(), other.connection());
             server.reload(REFUSED);
-            Eventually.eventually("the client gives both up", PATIENCE, () -> given.stream()
-                    .allMatch(connection -> connection.getStatus() == Connection.Status.CLOSED));
+            Eventually.eventually(
+                    "the client gives both up",
+                    PATIENCE,
+                    () -> given.stream().allMatch(connection -> connection.getStatus() == Connection.Status.CLOSED));
             server.reload(ADMITTED);
             var admitted = System.nanoTime();
             Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, admitted));

@@ -22,20 +22,21 @@ class FaultBenchTest {
     @Test
     void noFaultMakesTwoLeadersOnThreeServers() {
         try (var cluster = NatsCluster.discreet();
-                var ground = new ServersGround(
-                        "NATS on 3 servers",
-                        IntStream.range(0, 3).mapToObj(cluster::server).toList(),
-                        ports -> "nats://" + ServersGround.hosts(ports) + "?" + QUERY) {
-                    @Override
-                    public Server leader() {
-                        return cluster.server(cluster.leader(BUCKET));
-                    }
+                var ground =
+                        new ServersGround(
+                                "NATS on 3 servers",
+                                IntStream.range(0, 3).mapToObj(cluster::server).toList(),
+                                ports -> "nats://" + ServersGround.hosts(ports) + "?" + QUERY) {
+                            @Override
+                            public Server leader() {
+                                return cluster.server(cluster.leader(BUCKET));
+                            }
 
-                    @Override
-                    public Optional<Records> records() {
-                        return Optional.of(new BucketHarm(cluster.servers(), BUCKET));
-                    }
-                }) {
+                            @Override
+                            public Optional<Records> records() {
+                                return Optional.of(new BucketHarm(cluster.servers(), BUCKET));
+                            }
+                        }) {
             FaultBench.run(ground, Setting.of("nats", LEASE).withSteps(Scripts.where("libfaketime")));
         }
     }

@@ -76,7 +76,8 @@ class TlsTest {
 
     @Test
     void aServerThatIsNotTrustedIsRefusedAndTheMessageSaysSo() {
-        for (var query : new String[] {certificates.trusting("stranger"), "bucket=none"}) { // the JDK does not know it either
+        for (var query :
+                new String[] {certificates.trusting("stranger"), "bucket=none"}) { // the JDK does not know it either
             assertThatThrownBy(() -> Elections.connect(uri(server, "tls", query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -95,7 +96,9 @@ class TlsTest {
             refused(uri(elsewhere, "tls", certificates.trusting("elsewhere")), "127.0.0.1");
             refused(uri(elsewhere, "nats", "tls=true&" + certificates.trusting("elsewhere")), "127.0.0.1");
             refused(byName(elsewhere, certificates.trusting("elsewhere")), "localhost");
-            refused(uri(named, "tls", certificates.trusting("named")), "127.0.0.1"); // an address that the name has proves nothing
+            refused(
+                    uri(named, "tls", certificates.trusting("named")),
+                    "127.0.0.1"); // an address that the name has proves nothing
             leads(byName(named, certificates.trusting("named")));
         }
     }
@@ -133,7 +136,8 @@ class TlsTest {
                         new NatsServer(program, "two", port, listening + tls(second) + cluster(Ports.free(), route))) {
             one.awaitPort();
             var options = BucketClient.ourOptions().servers(new String[] {"tls://localhost:" + one.port()});
-            NatsTls.of(ConnectUri.parse(byName(one, certificates.trusting("first", second)))).applyTo(options);
+            NatsTls.of(ConnectUri.parse(byName(one, certificates.trusting("first", second))))
+                    .applyTo(options);
             try (var connection = Nats.connect(options.build())) {
                 var other = "127.0.0.2:" + two.port();
                 Eventually.eventually(
@@ -167,7 +171,8 @@ class TlsTest {
     @Test
     void aServerThatWantsToSeeACertificateLetsInWhoShowsOne() throws Exception {
         leads(uri(mutual, "tls", certificates.trusting("server") + certificates.showing("client")));
-        assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", certificates.trusting("server") + certificates.showing("stranger"))))
+        assertThatThrownBy(() -> Elections.connect(
+                        uri(mutual, "tls", certificates.trusting("server") + certificates.showing("stranger"))))
                 .isInstanceOf(ElectionException.class)
                 .hasMessageNotContaining(Certificates.PASSWORD);
         assertThatThrownBy(() -> Elections.connect(uri(mutual, "tls", certificates.trusting("server"))))
@@ -193,7 +198,8 @@ class TlsTest {
         certificates.key("next-client");
         var own = copy(folder.resolve("client.p12"), "own.p12");
         var trusted = copy(certificates.trust("server"), "trusted.p12");
-        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
+        var query =
+                "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
         try (var changing = NatsServers.alone(mutual("server", "client"));
                 var elections = Elections.connect(uri(changing, "tls", query));
                 var leader = elections.stand("renewed", CONFIG)) {

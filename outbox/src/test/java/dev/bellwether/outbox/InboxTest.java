@@ -182,8 +182,7 @@ class InboxTest {
     }
 
     private static long session(Connection connection, Database kind) throws SQLException {
-        return number(
-                connection, kind == Database.POSTGRESQL ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()");
+        return number(connection, kind == Database.POSTGRESQL ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()");
     }
 
     private static boolean waits(Stage stage, Database kind, long session) {

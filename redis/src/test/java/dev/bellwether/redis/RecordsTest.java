@@ -14,7 +14,6 @@ import dev.bellwether.spi.DelayThread;
 import dev.bellwether.spi.RecordKey;
 import dev.bellwether.spi.RecordStore;
 import dev.bellwether.spi.RecordStore.Draft;
-import dev.bellwether.spi.RecordStore.What;
 import dev.bellwether.spi.RecordStore.Written;
 import dev.bellwether.spi.RequestLimiter.Urgency;
 import dev.bellwether.testkit.Eventually;
@@ -332,10 +331,12 @@ class RecordsTest extends RecordFacts {
     void aListRemovesWhatHasRunOutFromTheIndex() {
         try (var store = open("?prefix=index")) {
             now(store.put(RecordKey.standby("billing", -3, "ann"), "ann", Duration.ofMillis(900), PATIENCE));
-            Eventually.eventually("it is gone", PATIENCE, () -> now(
-                            store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
-                    .keys()
-                    .isEmpty());
+            Eventually.eventually(
+                    "it is gone",
+                    PATIENCE,
+                    () -> now(store.list(List.of("billing"), RecordKey.OF_STANDBY, PATIENCE))
+                            .keys()
+                            .isEmpty());
             assertThat(server.ask("ZCARD", "index:state/standbys/")).isEqualTo("0");
         }
     }

@@ -110,7 +110,8 @@ class TlsTest {
 
     @Test
     void aServerThatWantsACertificateLetsNobodyInWithout() {
-        for (var query : List.of(certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
+        for (var query : List.of(
+                certificates.trusting("server"), certificates.trusting("server") + certificates.showing("stranger"))) {
             assertThatThrownBy(() -> Elections.connect(uri(mutual, query)))
                     .as(query)
                     .isInstanceOf(ElectionException.class)
@@ -207,7 +208,8 @@ class TlsTest {
         var certificate = copy(certificates.certificate("server"), "changing.crt");
         var key = copy(certificates.secret("server"), "changing.key");
         var clients = copy(certificates.certificate("client"), "changing-clients.crt");
-        var query = "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
+        var query =
+                "truststore=" + trusted + "&truststorePassword=" + Certificates.PASSWORD + certificates.showing("own");
         try (var changing = start("yes", certificate, key, clients);
                 var elections = Elections.connect(uri(changing, query));
                 var leader = elections.stand("renewed", CONFIG)) {

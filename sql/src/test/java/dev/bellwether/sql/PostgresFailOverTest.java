@@ -298,7 +298,6 @@ class PostgresFailOverTest {
     }
 
     private static Finding replication(PostgresPair pair) {
-        return Doctor.only(
-                Doctor.find(PostgresServer.uri(pair.primary().port()), config(LEASE)), "replication");
+        return Doctor.only(Doctor.find(PostgresServer.uri(pair.primary().port()), config(LEASE)), "replication");
     }
 }

@@ -229,6 +229,7 @@ class ZooKeeperDoctorTest {
 
     /** Asks again while there is no answer: of servers that have just started, on a busy machine. */
     private static List<Finding> find(String uri, Duration lease) {
-        return Eventually.eventually("it answers", PATIENCE, () -> Optional.of(Doctor.find(uri, CandidacyConfig.ofLease(lease))));
+        return Eventually.eventually(
+                "it answers", PATIENCE, () -> Optional.of(Doctor.find(uri, CandidacyConfig.ofLease(lease))));
     }
 }

@@ -105,8 +105,7 @@ final class GoDataSource {
         var database = pairs.getOrDefault("dbname", pairs.getOrDefault("user", "postgres"));
         pairs.keySet().removeAll(PLACES);
         pairs.replaceAll((name, value) -> encoded(value));
-        return "jdbc:postgresql://" + host(host) + ':' + port + '/' + encoded(database)
-                + query(pairs, warnings);
+        return "jdbc:postgresql://" + host(host) + ':' + port + '/' + encoded(database) + query(pairs, warnings);
     }
 
     /** Returns what the driver for Java is told; what is no setting of it goes to each session, as in Go. */

@@ -294,8 +294,7 @@ class ReaperFileTest {
         var mode = Map.of("PGSSLMODE", "verify-full");
         assertThat(jdbc("host=db user=app dbname=shop", mode))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?user=app&sslmode=verify-full");
-        assertThat(jdbc("postgres://db/shop", mode))
-                .isEqualTo("jdbc:postgresql://db/shop?sslmode=verify-full");
+        assertThat(jdbc("postgres://db/shop", mode)).isEqualTo("jdbc:postgresql://db/shop?sslmode=verify-full");
         assertThat(jdbc("host=db dbname=shop sslmode=disable", mode))
                 .isEqualTo("jdbc:postgresql://db:5432/shop?sslmode=disable");
         assertThat(jdbc("jdbc:postgresql://db/shop", mode)).isEqualTo("jdbc:postgresql://db/shop");
