@@ -9,7 +9,6 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
@@ -313,7 +312,10 @@ public final class ConnectUri {
      */
     @SafeVarargs
     public final void requireKnown(Collection<String>... known) {
-        var names = Arrays.stream(known).flatMap(Collection::stream).toList();
+        var names = new ArrayList<String>();
+        for (var some : known) {
+            names.addAll(some);
+        }
         for (var name : parameters.keySet()) {
             if (!names.contains(name)) {
                 throw new ElectionException(redact("unknown parameter \"" + name + "\" in " + this + ": "

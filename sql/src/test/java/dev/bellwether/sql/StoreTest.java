@@ -1064,7 +1064,8 @@ class StoreTest {
                 Duration.ofMinutes(20),
                 0,
                 Map.of("host", "a&b=c\nd é"),
-                era);
+                era,
+                0);
     }
 
     private static int number(Claim claim) {

@@ -36,7 +36,8 @@ final class Twin {
                 claim.patience(),
                 claim.priority(),
                 claim.metadata(),
-                claim.era());
+                claim.era(),
+                claim.least());
     }
 
     @SuppressWarnings("unchecked") // it is of the same kind
