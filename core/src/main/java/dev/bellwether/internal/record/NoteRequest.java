@@ -42,7 +42,7 @@ final class NoteRequest extends SeatRequest<Boolean> {
         }
         var present = record.orders().note();
         if (isInDoubt() && present.equals(note)) {
-            return SeatStep.done(true); // it was carried out, and its answer was lost
+            return SeatStep.done(true); // it was carried out: its answer was lost, or what was sent twice was refused
         }
         if (!present.equals(expected)) {
             return SeatStep.done(false);

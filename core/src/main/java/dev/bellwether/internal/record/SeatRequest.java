@@ -181,8 +181,9 @@ abstract class SeatRequest<T> {
         return ask(false, nowNanos);
     }
 
+    /** Returns whether a write of this may have been carried out: it went unanswered, or was sent twice and refused. */
     final boolean isInDoubt() {
-        return inDoubt;
+        return inDoubt || refused > 0;
     }
 
     /** Writes what is a holder's own, so that it is known again if the answer is lost. */

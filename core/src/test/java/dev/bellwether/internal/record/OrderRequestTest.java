@@ -3,9 +3,12 @@ package dev.bellwether.internal.record;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.UnavailableException;
+import dev.bellwether.spi.Claim;
 import dev.bellwether.spi.Order;
 import dev.bellwether.spi.RecordTraits;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Orders of two operators, step by step, without a server. */
@@ -73,6 +76,21 @@ class OrderRequestTest {
         }
     }
 
+    @Test
+    void aNoteThatIsSentTwiceIsFoundInTheRecord() {
+        var lease = Duration.ofSeconds(10);
+        var claim = new Claim("billing", "ann", "n-1", lease, lease, 0, Map.of());
+        var seat = SeatRecord.ABSENT.taken(claim, SeatRecord.Kind.HELD, "stamp", 0, 0);
+        var request = new NoteRequest(memory(), () -> "stamp", 5, "", "a note");
+        request.begin(NOW);
+        var written = request.read(new StoredRecord(5, Instant.EPOCH, seat), 0, NOW);
+        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(request.outdated(6, NOW).kind()).isEqualTo(SeatStep.Kind.READ);
+        var end = request.read(new StoredRecord(6, Instant.EPOCH, written.next()), 0, NOW);
+        assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(end.value()).isEqualTo(true);
+    }
+
     /** Has it write, and lose the answer. */
     private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
         request.begin(NOW);
@@ -84,6 +102,10 @@ class OrderRequestTest {
     }
 
     private static SeatRequest<Boolean> order(Order order) {
-        return new OrderRequest(new SeatMemory("billing", RecordTraits.PLAIN, new SeatRules()), () -> "stamp", order);
+        return new OrderRequest(memory(), () -> "stamp", order);
+    }
+
+    private static SeatMemory memory() {
+        return new SeatMemory("billing", RecordTraits.PLAIN, new SeatRules());
     }
 }
