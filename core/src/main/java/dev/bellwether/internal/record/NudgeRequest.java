@@ -4,7 +4,9 @@ import java.util.function.Supplier;
 
 /**
  * Writes into a session that its holder is to look at a seat: it writes the seat no more, and what it hears may be
- * lost. Confined to anybody who holds the lock of the memory.
+ * lost. Where that is written already, there is nothing to do: many may ask for it at a time, and what they wrote one
+ * after the other would keep the holder from renewing the session. Confined to anybody who holds the lock of the
+ * memory.
  */
 final class NudgeRequest extends SeatRequest<Boolean> {
     private final String election;
@@ -15,15 +17,21 @@ final class NudgeRequest extends SeatRequest<Boolean> {
     }
 
     @Override
+    int tries() {
+        return TRIES_OF_AN_ORDER;
+    }
+
+    @Override
     SeatStep<Boolean> begin(long nowNanos) {
         return ask(false, nowNanos);
     }
 
+    /** What is read here was read after the seat was written: the holder looks behind both. */
     @Override
     SeatStep<Boolean> looked(ObservedRecord known, long nowNanos) {
         var record = known.record();
-        if (!record.isHeld()) {
-            return SeatStep.done(true); // it is over: nobody leads by it any more
+        if (!record.isHeld() || record.isLookingAt(election)) {
+            return SeatStep.done(true); // if it is over, nobody leads by it any more
         }
         return write(known.revision(), record.lookingAt(election, known.stored().origin()));
     }
@@ -31,5 +39,10 @@ final class NudgeRequest extends SeatRequest<Boolean> {
     @Override
     SeatStep<Boolean> carriedOut(ObservedRecord known, long nowNanos) {
         return SeatStep.done(true);
+    }
+
+    @Override
+    SeatStep<Boolean> unanswered(RuntimeException error, long nowNanos) {
+        return askInDoubt(error, nowNanos);
     }
 }

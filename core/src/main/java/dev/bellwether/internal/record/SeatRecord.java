@@ -214,6 +214,11 @@ record SeatRecord(
                 orders.over(origin));
     }
 
+    /** Returns whether the holder of this session is to look at this seat already. */
+    boolean isLookingAt(String election) {
+        return lookedFor().equals(election) || lookedFor().equals(ALL);
+    }
+
     /** Returns which seat the holder of this session is to look at, {@link #ALL} for each; empty for none. */
     String lookedFor() {
         return metadata.getOrDefault(LOOK, "");

@@ -91,6 +91,21 @@ class OrderRequestTest {
         assertThat(end.value()).isEqualTo(true);
     }
 
+    /** It may also have looked meanwhile: then it is asked once more. */
+    @Test
+    void thatAHolderIsToLookIsFoundInItsSessionThoughTheAnswerIsLost() {
+        var request = new NudgeRequest(memory(), () -> "stamp", "billing");
+        request.begin(NOW);
+        var session = SeatRecord.session("session", Duration.ofSeconds(10), 0, "stamp");
+        var written = request.read(new StoredRecord(1, Instant.EPOCH, session), 0, NOW);
+        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(request.unanswered(new UnavailableException("lost"), NOW).kind())
+                .isEqualTo(SeatStep.Kind.READ);
+        var end = request.read(new StoredRecord(2, Instant.EPOCH, written.next()), 0, NOW);
+        assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(end.value()).isEqualTo(true);
+    }
+
     /** Has it write, and lose the answer. */
     private static SeatStep<Boolean> inDoubt(SeatRequest<Boolean> request) {
         request.begin(NOW);

@@ -305,6 +305,41 @@ class RecordLeasesTest {
         }
     }
 
+    /** An order is written into the session, too, and then the holder has to read that before it can write. */
+    @Test
+    void aSessionIsRenewedThoughOrdersAreGivenToAllOfItsSeatsAtATime() {
+        var late = new LateWrites(records);
+        var holder = over(late);
+        var held = held(holder, 20);
+        get(holder.renew(held).get(19));
+        var before = revisionOfSession();
+        var fast = new LateWrites(records);
+        var operator = over(fast);
+        fast.hold();
+        fast.holdReads();
+        var orders = held.stream()
+                .map(lease -> operator.order(lease.claim().election(), Order.STAND_DOWN))
+                .toList();
+        late.hold();
+        late.holdReads();
+        var renewals = holder.renew(held);
+        for (var turn = 0; turn < 60 && revisionOfSession() == before; turn++) {
+            fast.carryOut();
+        }
+        for (var turn = 0; turn < 60; turn++) {
+            late.carryOut();
+            fast.carryOut();
+        }
+        late.holdNoMore();
+        assertThat(renewals).allMatch(renewal -> get(renewal).granted());
+        assertThat(orders).allMatch(order -> get(order));
+        assertThat(holder.renew(held)).allMatch(renewal -> get(renewal).view().standDown());
+    }
+
+    private long revisionOfSession() {
+        return get(records.read(sessions().get(0), Urgency.LOOK, LEASE)).revision();
+    }
+
     @Test
     void aSessionThatEndedShortlyBeforeIsRemovedAtTheEnd() {
         for (var renewed : List.of(20, 1, 0)) {
