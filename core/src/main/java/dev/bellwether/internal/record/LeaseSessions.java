@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -43,6 +44,13 @@ final class LeaseSessions {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** So many seats are read at each renewal: one of so many, but one at least. */
     private static final int MOST_AUDITED = 8;
+    /**
+     * Of those that are all to be looked at, so many are at each renewal, or one of so many if that is more: each is
+     * renewed only when it has been read, and what is read at once must be answered in time.
+     */
+    private static final int FEW_LOOKED_AT = 64;
+
+    private static final int PART_LOOKED_AT = 8;
 
     private static final int FEWEST = 16;
     private static final long TIDIED_NANOS = 1_000_000_000L;
@@ -219,6 +227,8 @@ final class LeaseSessions {
         private final AtomicLong serial = new AtomicLong();
         private final AtomicLong left = new AtomicLong();
         private final Queue<String> unaudited = new ConcurrentLinkedQueue<>();
+        /** Those that are still to be looked at, in this order; guarded by itself. */
+        private final Set<String> unlooked = new LinkedHashSet<>();
 
         private volatile boolean over; // written by the one who holds this, which guards all below
         private boolean made;
@@ -407,11 +417,32 @@ final class LeaseSessions {
             return written;
         }
 
-        /** Somebody has written into a seat of ours, which we might not have heard. */
+        /** Somebody has written into a seat of ours, or into several, which we might not have heard. */
         private void look(String election) {
-            if (!election.isEmpty()) {
-                inOrder(member -> election.equals(SeatRecord.ALL) || election.equals(member.claim.election()))
+            if (election.equals(SeatRecord.ALL)) {
+                var all = inOrder(member -> true);
+                synchronized (unlooked) {
+                    all.forEach(member -> unlooked.add(member.claim.nonce())); // those there keep their place
+                }
+            } else if (!election.isEmpty()) {
+                inOrder(member -> election.equals(member.claim.election()))
                         .forEach(member -> seats.hint(member.claim.election()));
+            }
+            for (var nonce : nextToLookAt()) {
+                var member = members.get(nonce);
+                if (member != null) {
+                    seats.hint(member.claim.election());
+                }
+            }
+        }
+
+        private List<String> nextToLookAt() {
+            synchronized (unlooked) {
+                var next = unlooked.stream()
+                        .limit(Math.max(FEW_LOOKED_AT, members.size() / PART_LOOKED_AT))
+                        .toList();
+                next.forEach(unlooked::remove);
+                return next;
             }
         }
 

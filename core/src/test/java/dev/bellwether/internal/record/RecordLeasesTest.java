@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -334,6 +335,31 @@ class RecordLeasesTest {
         assertThat(renewals).allMatch(renewal -> get(renewal).granted());
         assertThat(orders).allMatch(order -> get(order));
         assertThat(holder.renew(held)).allMatch(renewal -> get(renewal).view().standDown());
+    }
+
+    /** Each that is looked at is renewed only when it was read: were it all at once, most would be read too late. */
+    @Test
+    void theLeasesOfManySeatsAreRenewedThoughTwoOfThemAreGivenOrders() {
+        var slow = new SlowReads(records);
+        slow.isSlow = false;
+        var holder = over(slow);
+        var held = held(holder, 1_000);
+        get(holder.renew(held).get(999));
+        for (var election : List.of(4, 700)) {
+            assertThat(get(over(new ForwardingRecordStore(records)).order("election" + election, Order.STAND_DOWN)))
+                    .isTrue();
+        }
+        slow.isSlow = true;
+        var ordered = new TreeSet<Integer>();
+        for (var rounds = 0; rounds < 10; rounds++) {
+            var renewals = holder.renew(held);
+            slow.answerAll();
+            assertThat(renewals).allMatch(renewal -> get(renewal).granted());
+            IntStream.range(0, held.size())
+                    .filter(i -> get(renewals.get(i)).view().standDown())
+                    .forEach(ordered::add);
+        }
+        assertThat(ordered).containsExactly(4, 700);
     }
 
     private long revisionOfSession() {
@@ -1250,6 +1276,7 @@ class RecordLeasesTest {
     /** The same records, of which 200 are read in a second, one after the other. */
     private final class SlowReads extends ForwardingRecordStore {
         private final ArrayDeque<Runnable> asked = new ArrayDeque<>();
+        private boolean isSlow = true;
 
         SlowReads(RecordStore records) {
             super(records);
@@ -1257,6 +1284,9 @@ class RecordLeasesTest {
 
         @Override
         public CompletionStage<Found> read(RecordKey key, Urgency urgency, Duration timeout) {
+            if (!isSlow) {
+                return super.read(key, urgency, timeout);
+            }
             var answer = new CompletableFuture<Found>();
             var begun = clock.nanos;
             asked.add(() -> {
