@@ -68,7 +68,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private volatile boolean polling;
     private volatile boolean over;
     private volatile boolean dead;
-    private volatile boolean writingRefused;
+    private volatile boolean written; // what was written last: until then nobody knows whether we may
     private volatile boolean given;
     private final AtomicLong highest = new AtomicLong();
     private final Set<Integer> broadcasting = ConcurrentHashMap.newKeySet();
@@ -77,6 +77,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private final AccessPatience access;
     private final AccessPatience writing;
     private @Nullable String refusal;
+    private @Nullable Long assignedNanos; // when the group first told our client what it has
     private long mutedUntilNanos = System.nanoTime();
     private Uuid doubted = Uuid.ZERO_UUID;
     private int doubts; // of that
@@ -165,8 +166,8 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     /** Called on the producer's thread; or on ours, by a producer that could not even begin. */
     private void wrote(@Nullable Exception error) {
         if (error == null) {
-            if (writingRefused) {
-                writingRefused = false;
+            if (!written) {
+                written = true;
                 post(writing::answered);
             }
             return;
@@ -177,9 +178,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         var refused = rosters.refusal(error, standing);
         if (refused instanceof AccessRefusedException) {
-            writingRefused = true;
+            written = false;
             post(() -> {
-                if (writingRefused && writing.ends(refused, System.nanoTime())) {
+                if (!written && writing.ends(refused, System.nanoTime())) {
                     fail(refused);
                 }
             });
@@ -389,6 +390,9 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
             if (!records.isEmpty()) {
                 rosters.writesTaken(standing);
             }
+            if (!records.isEmpty() || isAssignedForLong()) {
+                goesWell();
+            }
             heard(records);
         } catch (WakeupException e) {
             // somebody left us word
@@ -409,6 +413,17 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         if (work != null) {
             work.run();
         }
+    }
+
+    /** Who may be a member may not be allowed to read what the partitions hold: then the next poll says so. */
+    private boolean isAssignedForLong() {
+        return assignedNanos != null
+                && System.nanoTime() - assignedNanos > standing.config().lease().toNanos();
+    }
+
+    private void goesWell() {
+        access.answered();
+        failures.passed();
     }
 
     /** What the client got. */
@@ -576,6 +591,11 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
         failures.warn(
                 log, "the client of " + standing + " failed; continuing with a new one, until that can go on", error);
+        if (told instanceof AccessRefusedException && !owned.isEmpty()) { // others may be allowed to read them
+            asideUntilNanos = System.nanoTime() + standing.config().lease().toNanos();
+            discard(CLOSE_PATIENCE);
+            return;
+        }
         discard(Duration.ZERO);
         await(standing.config().candidacy().retryInterval());
     }
@@ -585,6 +605,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
     private void discard(Duration patience) {
         var closing = consumer;
         consumer = null;
+        assignedNanos = null;
         var had = List.copyOf(owned);
         owned.clear();
         moving.clear();
@@ -631,8 +652,10 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         if (assigned == null) {
             return;
         }
-        access.answered();
-        failures.passed(); // not before: a poll that was woken says nothing
+        assignedNanos = assignedNanos == null ? (Long) System.nanoTime() : assignedNanos;
+        if (journal) {
+            goesWell(); // not before: a poll that was woken says nothing
+        }
         if (partitions.isEmpty()) {
             return;
         }

@@ -9,6 +9,7 @@ import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.RosterConfig;
+import dev.bellwether.RosterMode;
 import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.Finding;
@@ -19,6 +20,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -339,7 +341,12 @@ class KafkaRightsTest {
     }
 
     private static RosterConfig roster(Duration accessPatience) {
+        return roster(RosterMode.EXCLUSIVE, accessPatience);
+    }
+
+    private static RosterConfig roster(RosterMode mode, Duration accessPatience) {
         return RosterConfig.builder()
+                .mode(mode)
                 .roles(4)
                 .partitions(4)
                 .lease(Duration.ofSeconds(6))
@@ -374,6 +381,62 @@ class KafkaRightsTest {
             grant(List.of(Stream.of(group)));
             assertThat(patient.await(4, PATIENCE)).isTrue();
             assertThat(patient.failure()).isEmpty();
+        }
+    }
+
+    /**
+     * A member that reads no journal ended at once when it might not write. When it might not read, it joined the group
+     * again and again, and took roles from others.
+     */
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void aRightOnItsTopicMayComeBackToARostersMemberWithinItsPatience(RosterMode mode) throws Exception {
+        var name = "fickle-" + mode.name().toLowerCase(Locale.ROOT);
+        grant(List.of(
+                group("fickle"),
+                topic("fickle", AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+                Stream.of(AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
+                        .map(operation -> ofRoster(name, "fickle", operation))));
+        try (var elections = KafkaElections.using(as("fickle"))) {
+            var member = elections.roster(name, roster(mode, Duration.ofMinutes(5)));
+            assertThat(member.await(4, PATIENCE)).isTrue();
+            var read = ofRoster(name, "fickle", AclOperation.READ);
+            for (var right : List.of(ofRoster(name, "fickle", AclOperation.WRITE), read)) {
+                admin.deleteAcls(List.of(right.toFilter())).all().get();
+                Eventually.eventually(
+                        "leads no more", PATIENCE, () -> member.roles().isEmpty());
+                assertThat(member.failure()).isEmpty();
+                grant(List.of(Stream.of(right)));
+                assertThat(member.await(4, PATIENCE)).isTrue();
+            }
+            var impatient = elections.roster(
+                    name,
+                    roster(mode, Duration.ofSeconds(1)).toBuilder()
+                            .group("impatient")
+                            .build());
+            assertThat(impatient.await(4, PATIENCE)).isTrue();
+            admin.deleteAcls(List.of(read.toFilter())).all().get();
+            assertThat(Eventually.eventually("it fails", PATIENCE, impatient::failure))
+                    .isInstanceOf(AccessRefusedException.class);
+        }
+    }
+
+    private static AclBinding ofRoster(String roster, String user, AclOperation operation) {
+        return rule(user, ResourceType.TOPIC, "bellwether.roster." + roster, PatternType.LITERAL, operation);
+    }
+
+    @ParameterizedTest
+    @EnumSource(RosterMode.class)
+    void whoMayNotReadTheTopicOfARosterIsToldWhatItTakes(RosterMode mode) throws Exception {
+        var name = "unread-" + mode.name().toLowerCase(Locale.ROOT);
+        grant(List.of(Stream.of(AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
+                .map(operation -> ofRoster(name, "deaf", operation))));
+        try (var elections = KafkaElections.using(as("deaf"))) {
+            var member = elections.roster(name, roster(mode, Duration.ofMinutes(5)));
+            assertThat(Eventually.eventually("it fails", PATIENCE, member::failure))
+                    .isInstanceOf(AccessRefusedException.class)
+                    .hasMessageContaining("READ, WRITE and DESCRIBE on the topic")
+                    .hasMessageContaining("--topic bellwether.roster." + name);
         }
     }
 
