@@ -32,7 +32,7 @@ final class LimitedLock extends AbstractSimpleLock {
         super(configuration);
         this.run = run;
         this.threads = threads;
-        var left = until(configuration.getLockAtMostUntil());
+        var left = until(configuration.getLockAtMostUntil(), configuration.getLockAtMostFor());
         var unused = limit.thenAccept(this::endLater);
         limit.completeOnTimeout(true, Math.max(0, TimeUnit.NANOSECONDS.convert(left)), TimeUnit.NANOSECONDS);
     }
@@ -85,7 +85,7 @@ final class LimitedLock extends AbstractSimpleLock {
     @Override
     protected void doUnlock() {
         limit.complete(false);
-        run.unlock(until(lockConfiguration.getLockAtLeastUntil()));
+        run.unlock(until(lockConfiguration.getLockAtLeastUntil(), lockConfiguration.getLockAtLeastFor()));
     }
 
     @Override
@@ -107,10 +107,12 @@ final class LimitedLock extends AbstractSimpleLock {
 
     /** Returns whether the longest time of a lock is over. */
     static boolean isTooLate(LockConfiguration configuration) {
-        return until(configuration.getLockAtMostUntil()).compareTo(Duration.ZERO) <= 0;
+        return !ClockProvider.now().isBefore(configuration.getLockAtMostUntil());
     }
 
-    private static Duration until(Instant time) {
-        return Duration.between(ClockProvider.now(), time);
+    /** Returns how long it is until then: no longer than at first, whatever the wall clock has been set back by. */
+    private static Duration until(Instant time, Duration first) {
+        var left = Duration.between(ClockProvider.now(), time);
+        return left.compareTo(first) < 0 ? left : first;
     }
 }

@@ -16,7 +16,7 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of a lock in a process that has no thread left. */
+/** What becomes of a lock in a process that has no thread left, or whose wall clock is set. */
 class LimitedLockTest {
     private static final Duration LONG = Duration.ofMinutes(5);
 
@@ -99,6 +99,17 @@ class LimitedLockTest {
         assertThat(new LimitedLock(lasting(Duration.ofMillis(1)), run)).isNotNull();
         Eventually.eventually("the lock is given back", Duration.ofSeconds(20), () -> !held.isHeld());
         assertThat(tries).hasValue(3);
+    }
+
+    /** The seat was kept for as much longer as the clock had been set back, and the job ran nowhere. */
+    @Test
+    void aWallClockThatWasSetBackKeepsALockNoLongerThanAskedFor() {
+        var before = ClockProvider.now().plus(Duration.ofHours(1));
+        provider.lock(new LockConfiguration(before, "report", LONG, Duration.ofSeconds(1)))
+                .orElseThrow()
+                .unlock();
+        Eventually.eventually("the next one has it", Duration.ofSeconds(20), () -> provider.lock(lasting(LONG))
+                .isPresent());
     }
 
     /** Its end cannot be read from the given time on, as if there were no thread for a timer. */
