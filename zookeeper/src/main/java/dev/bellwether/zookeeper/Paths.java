@@ -27,7 +27,12 @@ record Paths(String root) {
     /** Holds the note of a hand-over. Sorts behind the candidates, too. */
     static final String HAND_OVER = "successor";
 
-    private static final Pattern CANDIDATE_NODE = Pattern.compile("le_(-?\\d{10})");
+    private static final Pattern CANDIDATE_NODE = Pattern.compile("le_(-\\d{9,10}|\\d{10})");
+    /**
+     * A million before their end. Behind that a server gives a number twice, or goes on with the lowest, before which
+     * the leader's would stand.
+     */
+    private static final long LAST_NUMBER = Integer.MAX_VALUE - (1 << 20);
 
     Paths {
         if (!root.isEmpty()) {
@@ -62,6 +67,11 @@ record Paths(String root) {
 
     private static long number(String node) {
         return Long.parseLong(node.substring(CANDIDATE.length()));
+    }
+
+    /** Returns whether the numbers of an election's nodes are used up, as that of this one shows. */
+    static boolean isUsedUp(String node) {
+        return number(node) < 0 || number(node) > LAST_NUMBER;
     }
 
     /** Returns whether this candidate's node stands before that one; false if either is none. */

@@ -423,6 +423,10 @@ final class QueueNode {
         writeIfUnshown();
         if (!wanted) {
             takeBack();
+        } else if (Paths.isUsedUp(arrived.name())) {
+            owner.refused(new ElectionException("the numbers of nodes in " + nodes.path() + " on "
+                    + nodes.session().where() + " are used up, and without them a queue has no order: delete the"
+                    + " election, and stand again. Its tokens go on rising"));
         } else {
             removeFormer();
             owner.arrived(arrived);

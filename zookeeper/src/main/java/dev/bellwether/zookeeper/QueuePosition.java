@@ -3,6 +3,8 @@ package dev.bellwether.zookeeper;
 import dev.bellwether.spi.Loop;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Where a candidate stands in the queue: looks, and while others stand before it, watches the nearest of them and
@@ -12,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * the first has granted the seat, or the seat was given up, the second must not grant it again.
  */
 final class QueuePosition {
+    private static final Logger log = LoggerFactory.getLogger(QueuePosition.class);
+
     /** Who is told where it stands. */
     interface Owner {
         /** Nobody is before us. */
@@ -42,6 +46,8 @@ final class QueuePosition {
 
     private @Nullable OwnNode sought;
     private @Nullable String predecessor;
+    /** The last predecessor of which was told that no session ends it. */
+    private String permanent = "";
     /** How often the session could not tell of a departure when we last looked. */
     private int untold;
 
@@ -117,6 +123,13 @@ final class QueuePosition {
                 return;
             }
             if (found != null) {
+                if (found.stat().getEphemeralOwner() == 0 && !path.equals(permanent)) {
+                    permanent = path;
+                    log.warn(
+                            "{} is not ephemeral, as the node of a candidate is: it may be a copy. Nobody can lead"
+                                    + " behind it. Delete it by hand",
+                            path);
+                }
                 owner.follows(NodeData.of(found.text()).candidate());
             } else if (error != null && ZooKeeperErrors.code(error) == Code.NONODE) {
                 look();

@@ -6,6 +6,7 @@ import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.Metrics;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.spi.Claimant;
 import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.Order;
@@ -217,6 +218,49 @@ class QueueSeatTest {
         pass(400);
         assertThat(tree.queue(PATH)).isEmpty();
         assertThat(candidate.told).endsWith("left");
+    }
+
+    /** The next one had the lowest number of all, stood before the leader, and led beside it. */
+    @Test
+    void whereTheNumbersOfNodesEndNobodyJoins() {
+        standing("other").seat.leave(); // so that the election is there
+        pass(100);
+        tree.numberNext(PATH, Integer.MAX_VALUE);
+        var first = joining("a");
+        var second = joining("b");
+        for (var candidate : List.of(first, second)) {
+            assertThat(candidate.told).singleElement().asString().contains("failed", "are used up");
+            candidate.seat.leave();
+            pass(100);
+            assertThat(candidate.told).endsWith("left");
+        }
+        assertThat(tree.queue(PATH)).isEmpty();
+    }
+
+    private Candidate joining(String id) {
+        var candidate = new Candidate(id, client(LEASE));
+        candidate.seat.claim();
+        pass(1_000);
+        return candidate;
+    }
+
+    /** As is left by tools that copy a tree: nobody led, and nothing said why. */
+    @Test
+    void aNodeInTheQueueThatNoSessionEndsIsToldOnce() {
+        standing("other").seat.leave(); // so that the election is there
+        pass(100);
+        var copy = operator.requests().create(CreateMode.PERSISTENT_SEQUENTIAL, PATH + "/le_", "copied");
+        pass(100);
+        assertThat(copy).isCompleted();
+        try (var log = new LogSaid()) {
+            var client = client(LEASE);
+            var candidate = standing("a", client);
+            client.disconnect();
+            client.reconnect(false);
+            pass(1_000);
+            assertThat(candidate.told).containsOnly("follows copied");
+            assertThat(log.warnings("/le_0000000001 is not ephemeral")).hasSize(1);
+        }
     }
 
     /** It stood by without end or error, and nobody behind its node led. */

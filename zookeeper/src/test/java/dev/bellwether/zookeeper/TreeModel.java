@@ -147,6 +147,13 @@ final class TreeModel {
         existenceIsNoSecret = true;
     }
 
+    /** The next sequential child of this node has this number. */
+    void numberNext(String path, int number) {
+        nodes.computeIfPresent(
+                path,
+                (same, node) -> new ZNode(node.text(), node.czxid(), node.version(), node.owner(), number));
+    }
+
     /** The servers say this of their ensemble from now on. */
     void reconfigure(String configuration) {
         ensemble = configuration;
