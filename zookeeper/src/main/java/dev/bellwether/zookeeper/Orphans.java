@@ -143,10 +143,15 @@ final class Orphans {
 
         private void again() {
             if (comesAgain.compareAndSet(false, true)) {
-                nodes.session().soon(() -> {
+                try {
+                    nodes.session().soon(() -> {
+                        comesAgain.set(false);
+                        run();
+                    });
+                } catch (RuntimeException | Error e) { // for lack of memory: it comes again with the next connection
                     comesAgain.set(false);
-                    run();
-                });
+                    throw e;
+                }
             }
         }
 

@@ -21,6 +21,9 @@ class OrphansTest {
     private final String election = "orphans-" + UUID.randomUUID();
     private final String path = Hands.ROOT + '/' + election;
     private final NodeData data = new NodeData("twin", 0, Map.of());
+    private final ModelTime time = new ModelTime(0);
+    private final TreeModel tree =
+            new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
     private final Hands hands = new Hands(SharedServer.get());
     private final CuratorFramework client = Hands.client(SharedServer.get().addresses(), 10_000);
 
@@ -52,8 +55,30 @@ class OrphansTest {
     @ParameterizedTest
     @ValueSource(classes = {NoClassDefFoundError.class, IllegalStateException.class})
     void whatCouldNotBeTakenAwayAtFirstIsTakenAwaySoon(Class<? extends Throwable> failure) throws Exception {
-        var time = new ModelTime(0);
-        var tree = new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
+        var session = leftBehind();
+        session.failOnce(failure.getConstructor().newInstance());
+        Orphans.cleanUp(new ElectionNodes(session, path), data, null);
+        time.run(5_000_000_000L, () -> {});
+        assertThat(tree.queue(path)).isEmpty();
+    }
+
+    /** It was tried once on each connection, and not each second. */
+    @Test
+    void whatCouldNotBePutOffIsTriedEachSecondFromTheNextConnectionOn() {
+        var session = leftBehind();
+        session.failOnce(new IllegalStateException("planted"));
+        session.refuseSoonOnce();
+        Orphans.cleanUp(new ElectionNodes(session, path), data, null);
+        time.run(5_000_000_000L, () -> {});
+        session.disconnect();
+        session.failOnce(new IllegalStateException("planted"));
+        session.reconnect(false);
+        time.run(10_000_000_000L, () -> {});
+        assertThat(tree.queue(path)).isEmpty();
+    }
+
+    /** Leaves a node behind, in a session that lives. */
+    private TreeModel.Client leftBehind() {
         var session = tree.new Client("client", Duration.ofSeconds(60));
         session.calm();
         var nodes = new ElectionNodes(session, path);
@@ -63,10 +88,7 @@ class OrphansTest {
         time.run(2_000_000_000, () -> {});
         assertThat(above).isCompleted();
         assertThat(node).isCompleted();
-        session.failOnce(failure.getConstructor().newInstance());
-        Orphans.cleanUp(nodes, data, null);
-        time.run(5_000_000_000L, () -> {});
-        assertThat(tree.queue(path)).isEmpty();
+        return session;
     }
 
     private Optional<String> found(SeatSession session, long owner) throws Exception {

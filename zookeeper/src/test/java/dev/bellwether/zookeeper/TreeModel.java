@@ -313,6 +313,7 @@ final class TreeModel {
         private boolean connected;
         private boolean calm;
         private boolean isDeaf;
+        private boolean soonRefused;
         private @Nullable Throwable failure;
         private boolean knowsTimeout = true;
         /** The end of a session is being told. */
@@ -680,8 +681,17 @@ final class TreeModel {
             onConnect.remove(action);
         }
 
+        /** Nothing can be put off once. */
+        void refuseSoonOnce() {
+            soonRefused = true;
+        }
+
         @Override
         public void soon(Runnable action) {
+            if (soonRefused) {
+                soonRefused = false;
+                throw new OutOfMemoryError("planted");
+            }
             time.after(1_000 * MILLI, action);
         }
 
