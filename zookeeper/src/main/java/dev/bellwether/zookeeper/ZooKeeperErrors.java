@@ -34,7 +34,7 @@ final class ZooKeeperErrors {
 
     /**
      * Returns what to tell if the servers have refused what we asked: an {@link AccessRefusedException} if for lack of
-     * rights or credentials; empty if they have not answered, or may answer otherwise when asked again.
+     * rights, credentials or quota; empty if they have not answered, or may answer otherwise when asked again.
      */
     static Optional<ElectionException> refusal(Throwable error, String where) {
         if (cause(error) instanceof ElectionException ours) {
@@ -51,7 +51,8 @@ final class ZooKeeperErrors {
             case AUTHFAILED, SESSIONCLOSEDREQUIRESASLAUTH -> access(error, where, "correct the credentials");
             case INVALIDACL ->
                 access(error, where, "correct the ACL; the scheme \"auth\" needs a client that has authenticated");
-            case QUOTAEXCEEDED -> fatal(error, where, "raise the quota of the parent node");
+            case QUOTAEXCEEDED -> // after an outage the nodes of former sessions are counted as well, until they go
+                access(error, where, "raise the quota of the parent node");
             case UNIMPLEMENTED -> fatal(error, where, "servers must be of version 3.6 or newer");
             case NOCHILDRENFOREPHEMERALS ->
                 fatal(error, where, "the node of the election is ephemeral; name a persistent one");

@@ -11,6 +11,7 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -35,6 +36,8 @@ import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.retry.RetryNTimes;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Quotas;
+import org.apache.zookeeper.StatsTrack;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
@@ -271,6 +274,101 @@ class SecurityTest {
                         .isEmpty();
             }
         }
+    }
+
+    /** Each proof was followed by the news that access is refused, and the next by the news that it is granted. */
+    @Test
+    void anOrderThatNobodyHereMayReadIsToldOnce() throws Exception {
+        try (var elections = Elections.connect(SharedServer.uri());
+                var administrator = administrator()) {
+            var lease = CandidacyConfig.ofLease(Duration.ofSeconds(2));
+            var leader = elections.stand(election, lease);
+            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
+            var follower = elections.stand(election, lease);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            try (var log = new LogSaid()) {
+                for (var order : List.of(Paths.STAND_DOWN, Paths.HAND_OVER)) {
+                    administrator
+                            .create()
+                            .withACL(ZooDefs.Ids.CREATOR_ALL_ACL)
+                            .forPath(Hands.ROOT + '/' + election + '/' + order);
+                }
+                Eventually.eventually("both are told", PATIENCE, () -> told(log, "may not read") == 2);
+                Eventually.throughout(
+                        "each is told once, and of nothing else",
+                        Duration.ofSeconds(4),
+                        () -> told(log, "may not read") == 2 && told(log, "Access is refused") == 0);
+            }
+            assertThat(leader.failure()).isEmpty();
+            assertThat(follower.failure()).isEmpty();
+        }
+    }
+
+    private static long told(LogSaid log, String what) {
+        return log.text().lines().filter(line -> line.contains(what)).count();
+    }
+
+    /** It led on, and those who stood by failed when their patience was over. */
+    @Test
+    void anElectionThatEndsByANodeThatNobodyHereMayReadIsOver() throws Exception {
+        try (var elections = Elections.connect(SharedServer.uri());
+                var administrator = administrator()) {
+            var log = new EventLog();
+            var config = LEASE.toBuilder().listener(log).build();
+            var leader = elections.stand(election, config);
+            Eventually.eventually("it leads", PATIENCE, leader::mandate);
+            var follower = elections.stand(election, LEASE);
+            Eventually.eventually(
+                    "the other follows",
+                    PATIENCE,
+                    () -> follower.status().following().isPresent());
+            administrator
+                    .create()
+                    .withACL(ZooDefs.Ids.CREATOR_ALL_ACL)
+                    .forPath(Hands.ROOT + '/' + election + '/' + Paths.DONE, "end".getBytes(StandardCharsets.UTF_8));
+            Eventually.eventually("the leader has heard", PATIENCE, () -> log.last(LeadershipEvent.Ended.class));
+            Eventually.eventually(
+                    "both have left",
+                    PATIENCE,
+                    () -> leader.status().phase() == Phase.CLOSED && follower.status().phase() == Phase.CLOSED);
+            assertThat(follower.failure()).isEmpty();
+        }
+    }
+
+    /** Such as after an outage, when the nodes of former sessions are counted as well: every candidacy ended. */
+    @Test
+    void aQuotaThatIsUsedUpForAWhileEndsNoCandidacy() throws Exception {
+        try (var servers = ZooKeeperServers.start(1, 0, Map.of(), List.of("-Dzookeeper.enforceQuota=true"));
+                var administrator = Hands.client(servers.addresses(), 60_000);
+                var elections = Elections.connect(ZooKeeperInfrastructure.uri(servers.addresses()))) {
+            var candidacy = elections.stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(2)));
+            var mandate = Eventually.eventually("it leads", PATIENCE, candidacy::mandate);
+            var path = Hands.ROOT + '/' + election;
+            var quota = Quotas.quotaPath(path);
+            administrator.create().creatingParentsIfNeeded().forPath(quota);
+            administrator.create().forPath(quota + '/' + Quotas.limitNode, nodes(1));
+            administrator.create().forPath(quota + '/' + Quotas.statNode, new StatsTrack().getStatsBytes());
+            for (var node : Paths.queue(administrator.getChildren().forPath(path))) {
+                administrator.delete().forPath(path + '/' + node);
+            }
+            Eventually.throughout(
+                    "it stands",
+                    Duration.ofSeconds(4),
+                    () -> candidacy.failure().isEmpty());
+            assertThat(candidacy.isLeader()).isFalse();
+            administrator.setData().forPath(quota + '/' + Quotas.limitNode, nodes(100));
+            var again = Eventually.eventually("it leads again", PATIENCE, candidacy::mandate);
+            assertThat(again.token()).as(Never.MARK + "a token falls").isGreaterThan(mandate.token());
+        }
+    }
+
+    private static byte[] nodes(long most) {
+        var track = new StatsTrack();
+        track.setCountHardLimit(most);
+        return track.getStatsBytes();
     }
 
     private static void setAcl(CuratorFramework client, String path, List<ACL> acl) throws Exception {
