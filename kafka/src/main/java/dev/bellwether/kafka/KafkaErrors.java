@@ -173,6 +173,9 @@ final class KafkaErrors {
             return Optional.of("shorten the candidate's metadata, or raise max.message.bytes of the topic and"
                     + " max.request.size of the client");
         }
+        if (String.valueOf(error.getMessage()).contains("transaction.max.timeout.ms")) { // of no class of its own
+            return Optional.of("lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers");
+        }
         if (error instanceof UnsupportedVersionException) {
             return Optional.of("brokers must be of version 2.5 or newer");
         }

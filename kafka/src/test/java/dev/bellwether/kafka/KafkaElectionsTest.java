@@ -1,12 +1,16 @@
 package dev.bellwether.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
+import dev.bellwether.ElectionException;
 import dev.bellwether.Elections;
 import dev.bellwether.testkit.Eventually;
 import java.time.Duration;
+import java.util.Map;
 import java.util.UUID;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 
 class KafkaElectionsTest {
@@ -34,6 +38,23 @@ class KafkaElectionsTest {
             var next = standby.await(PATIENCE).orElseThrow();
             assertThat(next.token()).isGreaterThan(mandate.token());
             assertThat(mandate.isValid()).isFalse();
+        }
+    }
+
+    /** It was told that the brokers do not answer, which asks to try again. */
+    @Test
+    void transactionsLongerThanBrokersAllowAreRefusedWithTheSettingToChange() throws Exception {
+        try (var elections = Elections.connect(SharedBroker.uri())) {
+            var mandate = elections
+                    .stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(20)))
+                    .await(PATIENCE)
+                    .orElseThrow();
+            var properties = Map.of(
+                    "bootstrap.servers", SharedBroker.get().bootstrap(), "transaction.timeout.ms", "86400000");
+            var strings = new StringSerializer();
+            assertThatThrownBy(() -> KafkaElections.fencedProducer(mandate, properties, strings, strings))
+                    .isExactlyInstanceOf(ElectionException.class)
+                    .hasMessageContaining("lower transaction.timeout.ms");
         }
     }
 }
