@@ -162,7 +162,13 @@ public final class LazyArbiter implements Arbiter {
             try {
                 told.accept(one);
             } catch (Throwable e) {
-                Quietly.run(() -> log.error("{} cannot be told how the connection is", one, e));
+                Quietly.run(() -> {
+                    if (one.lacked.compareAndSet(false, true)) {
+                        log.error("{} cannot be told how the connection is; trying again, until it can", one, e);
+                    } else {
+                        log.debug("{} cannot be told how the connection is", one, e);
+                    }
+                });
             }
         });
     }
@@ -322,6 +328,7 @@ public final class LazyArbiter implements Arbiter {
     /** Told once that there is a connection, or that there never will be. Thread-safe. */
     private abstract class Waiting {
         private final AtomicBoolean settled = new AtomicBoolean();
+        private final AtomicBoolean lacked = new AtomicBoolean(); // memory to be told, and that was logged
 
         /** To be called when all of it has been made. */
         final void begin() {

@@ -506,6 +506,37 @@ class LazyArbiterTest {
         }
     }
 
+    /** It was an error a second for each who waits, while there was no memory for the text either. */
+    @Test
+    void thatSomebodyLacksMemoryIsLoggedOnceForEach() throws Exception {
+        there.complete(true);
+        var lazy = new LazyArbiter("the store", this::connect);
+        var tries = new CountDownLatch(6); // three of each
+        try (var log = new LogSaid();
+                var loop = new LoopThread(Clock.system(), PATIENCE, (length, how) -> {})) {
+            loop.start();
+            for (var election : List.of("a", "b")) {
+                waits(lazy, election, told(Claimant.class, Map.of()), new ForwardingLoop(loop) {
+                    @Override
+                    public void execute(Runnable turn) {
+                        if (Thread.currentThread().getName().equals("bellwether-connect")) {
+                            tries.countDown();
+                            throw new OutOfMemoryError("planted");
+                        }
+                        super.execute(turn);
+                    }
+                });
+            }
+            lazy.start();
+            assertThat(tries.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(log.said("ERROR"))
+                    .filteredOn(line -> line.contains("cannot be told how the connection is"))
+                    .hasSize(2);
+        } finally {
+            lazy.close();
+        }
+    }
+
     /** Has a candidate of its own election wait for the connection. */
     private static void waits(LazyArbiter lazy, String election, Claimant claimant, Loop loop) throws Exception {
         var seat = lazy.seat(new Standing(election, "a", "a's", CandidacyConfig.defaults()), claimant, loop);
