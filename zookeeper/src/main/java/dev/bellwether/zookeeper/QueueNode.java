@@ -224,12 +224,7 @@ final class QueueNode {
         }
     }
 
-    /** One that we may not read is there, and that is enough for those who stand. */
     private void doneUnanswered(Throwable error) {
-        if (phase == Phase.THERE && ZooKeeperErrors.code(error) == Code.NOAUTH) {
-            owner.electionOver();
-            return;
-        }
         owner.refused(error);
         if (phase == Phase.LOOKING) {
             notJoined();

@@ -12,10 +12,8 @@ import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +70,7 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
     private boolean endTold;
     private boolean ordered;
     private boolean gaveUp;
-    private final Set<String> lacking = new HashSet<>(); // what was told that it may not do
+    private boolean writeRefused;
     private @Nullable Proof proof;
     private Loop.@Nullable Timer timer;
 
@@ -101,13 +99,8 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         position = new QueuePosition(this, nodes, loop);
         node = new QueueNode(this, nodes, loop, data, config.retryInterval(), createElections);
         order = new NodeWatch(
-                nodes.session(),
-                loop,
-                nodes.standDown(),
-                NodeWatch.Usually.MISSING,
-                this::orderSeen,
-                this::orderUnread);
-        handOver = new HandOverWatch(this, nodes, loop, standing, this::orderUnread);
+                nodes.session(), loop, nodes.standDown(), NodeWatch.Usually.MISSING, this::orderSeen, this::unanswered);
+        handOver = new HandOverWatch(this, nodes, loop, standing, this::unanswered);
         patience = new AccessPatience(config.accessPatience());
     }
 
@@ -438,29 +431,16 @@ final class QueueSeat implements Seat, SessionSeat, QueueNode.Owner, QueuePositi
         }
     }
 
+    /** Nobody needs that right to stand and to lead: lacking it ends no candidacy, and is told once. */
     @Override
     public void unwritten(Throwable error, String therefore) {
-        lacks("write", error, therefore);
-    }
-
-    /** What an operator orders, and keeps from us, has no effect here. */
-    private void orderUnread(Throwable error) {
-        if (ZooKeeperErrors.code(error) == Code.NOAUTH) {
-            lacks("read", error, "What is ordered there has no effect on it: grant READ on that node");
-        } else {
-            unanswered(error);
-        }
-    }
-
-    /** Nobody needs that right to stand and to lead: lacking it ends no candidacy, and is told once. */
-    private void lacks(String right, Throwable error, String therefore) {
         var refusal = ZooKeeperErrors.refusal(error, nodes.session().where());
-        if (refusal.isPresent() && lacking.add(right)) {
+        if (refusal.isPresent() && !writeRefused) {
+            writeRefused = true;
             log.warn(
-                    "Candidacy {} in \"{}\" may not {}: {}. {}. It stands and leads anyway",
+                    "Candidacy {} in \"{}\" may not write: {}. {}. It stands and leads anyway",
                     standing.candidate(),
                     standing.election(),
-                    right,
                     refusal.get().getMessage(),
                     therefore);
         }

@@ -11,7 +11,6 @@ import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
-import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.testkit.EventLog;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.FaultProxy;
@@ -273,68 +272,6 @@ class SecurityTest {
                 assertThat(administrator.getChildren().forPath(Hands.ROOT + '/' + election))
                         .isEmpty();
             }
-        }
-    }
-
-    /** Each proof was followed by the news that access is refused, and the next by the news that it is granted. */
-    @Test
-    void anOrderThatNobodyHereMayReadIsToldOnce() throws Exception {
-        try (var elections = Elections.connect(SharedServer.uri());
-                var administrator = administrator()) {
-            var lease = CandidacyConfig.ofLease(Duration.ofSeconds(2));
-            var leader = elections.stand(election, lease);
-            Eventually.eventually("it leads", PATIENCE, leader::isLeader);
-            var follower = elections.stand(election, lease);
-            Eventually.eventually(
-                    "the other follows",
-                    PATIENCE,
-                    () -> follower.status().following().isPresent());
-            try (var log = new LogSaid()) {
-                for (var order : List.of(Paths.STAND_DOWN, Paths.HAND_OVER)) {
-                    administrator
-                            .create()
-                            .withACL(ZooDefs.Ids.CREATOR_ALL_ACL)
-                            .forPath(Hands.ROOT + '/' + election + '/' + order);
-                }
-                Eventually.eventually("both are told", PATIENCE, () -> told(log, "may not read") == 2);
-                Eventually.throughout(
-                        "each is told once, and of nothing else",
-                        Duration.ofSeconds(4),
-                        () -> told(log, "may not read") == 2 && told(log, "Access is refused") == 0);
-            }
-            assertThat(leader.failure()).isEmpty();
-            assertThat(follower.failure()).isEmpty();
-        }
-    }
-
-    private static long told(LogSaid log, String what) {
-        return log.text().lines().filter(line -> line.contains(what)).count();
-    }
-
-    /** It led on, and those who stood by failed when their patience was over. */
-    @Test
-    void anElectionThatEndsByANodeThatNobodyHereMayReadIsOver() throws Exception {
-        try (var elections = Elections.connect(SharedServer.uri());
-                var administrator = administrator()) {
-            var log = new EventLog();
-            var config = LEASE.toBuilder().listener(log).build();
-            var leader = elections.stand(election, config);
-            Eventually.eventually("it leads", PATIENCE, leader::mandate);
-            var follower = elections.stand(election, LEASE);
-            Eventually.eventually(
-                    "the other follows",
-                    PATIENCE,
-                    () -> follower.status().following().isPresent());
-            administrator
-                    .create()
-                    .withACL(ZooDefs.Ids.CREATOR_ALL_ACL)
-                    .forPath(Hands.ROOT + '/' + election + '/' + Paths.DONE, "end".getBytes(StandardCharsets.UTF_8));
-            Eventually.eventually("the leader has heard", PATIENCE, () -> log.last(LeadershipEvent.Ended.class));
-            Eventually.eventually(
-                    "both have left",
-                    PATIENCE,
-                    () -> leader.status().phase() == Phase.CLOSED && follower.status().phase() == Phase.CLOSED);
-            assertThat(follower.failure()).isEmpty();
         }
     }
 
