@@ -8,6 +8,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
+import dev.bellwether.spi.Moment;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
@@ -102,8 +103,24 @@ class GrantTest {
         assertThat(done).containsExactly("claim", "release", "leave");
     }
 
+    @Test
+    void aProofThatIsToldLateTakesNothingAway() {
+        machine.start(clock.now());
+        grant(7);
+        var before = clock.now();
+        clock.forward(Duration.ofSeconds(3));
+        prove(clock.now());
+        prove(before);
+        clock.forward(Duration.ofSeconds(6));
+        assertThat(term().isValid()).isTrue();
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
+    }
+
+    private void prove(Moment since) {
+        machine.proven(clock.now(), term().token(), new Proof(since, config.lease()));
     }
 
     private void grant(long token) {
