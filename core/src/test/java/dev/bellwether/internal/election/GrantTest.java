@@ -115,6 +115,15 @@ class GrantTest {
         assertThat(term().isValid()).isTrue();
     }
 
+    @Test
+    void aGrantOfWhichNothingIsLeftIsGivenBackAndToldToNobody() {
+        machine.start(clock.now());
+        var since = clock.now();
+        clock.forward(config.lease());
+        machine.granted(clock.now(), 7, new Proof(since, config.lease()));
+        assertThat(done).containsExactly("claim", "release");
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
     }
