@@ -124,6 +124,19 @@ class GrantTest {
         assertThat(done).containsExactly("claim", "release");
     }
 
+    @Test
+    void aGrantThatWasGivenBackByOneThatStoodAsideIsNotOursWhenItIsToldAgain() {
+        machine.start(clock.now());
+        machine.standAside(clock.now());
+        clock.forward(Duration.ofMillis(1));
+        var since = clock.now();
+        clock.forward(Duration.ofMillis(1));
+        machine.granted(clock.now(), 7, new Proof(since, config.lease()));
+        machine.standAgain(clock.now());
+        machine.granted(clock.now(), 7, new Proof(since, config.lease()));
+        assertThat(done).containsExactly("claim", "release", "release", "claim", "release");
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
     }
