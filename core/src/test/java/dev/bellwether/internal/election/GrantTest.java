@@ -137,6 +137,17 @@ class GrantTest {
         assertThat(done).containsExactly("claim", "release", "release", "claim", "release");
     }
 
+    @Test
+    void workThatEndedInTimeIsNotFencedThoughTheFailureCannotBeTold() {
+        machine.start(clock.now());
+        grant(7);
+        machine.fail(clock.now(), new ElectionException("planted"));
+        failsToTell = true;
+        assertThatThrownBy(() -> machine.workEnded(clock.now())).isInstanceOf(OutOfMemoryError.class);
+        machine.broken(clock.now(), new ElectionException("planted"));
+        assertThat(done).contains("Revoked").doesNotContain("Fenced");
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
     }
