@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.Cause;
+import dev.bellwether.Departure;
 import dev.bellwether.ElectionException;
 import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Phase;
@@ -146,6 +147,20 @@ class GrantTest {
         assertThatThrownBy(() -> machine.workEnded(clock.now())).isInstanceOf(OutOfMemoryError.class);
         machine.broken(clock.now(), new ElectionException("planted"));
         assertThat(done).contains("Revoked").doesNotContain("Fenced");
+    }
+
+    @Test
+    void aSeatThatTakesItsTimeToLeaveIsNotTakenForGone() {
+        machine.start(clock.now());
+        machine.resign(clock.now());
+        for (var look = 0; look < 10; look++) {
+            clock.forward(config.renewInterval());
+            machine.tick(clock.now());
+        }
+        assertThat(machine.phase()).isEqualTo(Phase.LEAVING);
+        machine.left(Departure.CONFIRMED);
+        assertThat(machine.departure()).isEqualTo(Departure.CONFIRMED);
+        assertThat(done).containsExactly("claim", "leave");
     }
 
     private LocalMandate term() {
