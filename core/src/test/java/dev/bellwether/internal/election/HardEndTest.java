@@ -86,6 +86,15 @@ class HardEndTest {
     }
 
     @Test
+    void whoIsAskedWithMoreTimeThanItsBudgetHasThat() {
+        machine.asked(clock.now(), 7, Cause.MOVED, config.lease().dividedBy(2));
+        var hardEnd = clock.nanos() + Duration.ofMillis(1_980).toNanos();
+        clock.forward(config.standDownBudget().dividedBy(2));
+        machine.tick(clock.now()); // interrupts what runs
+        assertThat(machine.wakeAtNanos()).isEqualTo(hardEnd);
+    }
+
+    @Test
     void aSeatThatIsLostWhileItsLeaderStandsDownPutsNothingOff() {
         var hardEnd = standDown();
         clock.forward(Duration.ofMillis(100));
