@@ -187,14 +187,16 @@ class InboxTest {
 
     private static boolean waits(Stage stage, Database kind, long session) {
         try (var connection = stage.database.getConnection();
-                var statement = connection.createStatement();
-                var result = statement.executeQuery(
-                        kind == Database.POSTGRESQL
-                                ? "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + session
-                                : "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
-                                        + " AND trx_mysql_thread_id = " + session)) {
-            result.next();
-            return result.getLong(1) > 0;
+                var statement = connection.createStatement()) {
+            if (kind != Database.POSTGRESQL) {
+                return MysqlFamilyServer.waiting(connection).stream()
+                        .anyMatch(one -> one.contains(" thread id " + session + ","));
+            }
+            try (var result =
+                    statement.executeQuery("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + session)) {
+                result.next();
+                return result.getLong(1) > 0;
+            }
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
