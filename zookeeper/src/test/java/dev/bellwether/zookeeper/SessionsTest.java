@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -163,15 +164,16 @@ class SessionsTest {
 
     /** It took two seconds for each. */
     @Test
-    void closingOnAFrozenServerTakesNoLongerForSixSessionsThanForTwo() {
+    void closingSixSessionsOnAFrozenServerEndsBeforeOneOfEachOfThreeIsClosedInTurn() {
         try (var servers = ZooKeeperServers.start(1, 0)) {
-            var two = open(servers, 2);
             var six = open(servers, 6);
+            var inTurn = List.of(open(servers, 1), open(servers, 1), open(servers, 1));
             servers.servers().get(0).pause();
-            var ofTwo = time(two);
-            var ofSix = time(six);
+            var closing = CompletableFuture.runAsync(six::close, task -> new Thread(task, "closes six").start());
+            inTurn.forEach(Sessions::close); // beside it, so that a machine that is busy holds up both
+            var isDone = closing.isDone();
             servers.servers().get(0).resume();
-            assertThat(ofSix).as("for six; for two it took " + ofTwo).isLessThan(ofTwo.multipliedBy(2));
+            assertThat(isDone).as("the six are closed").isTrue();
         }
     }
 
@@ -182,12 +184,6 @@ class SessionsTest {
                                 sessions.take(Duration.ofSeconds(20 + i)).awaitConnected(PATIENCE))
                         .isTrue());
         return sessions;
-    }
-
-    private static Duration time(Sessions sessions) {
-        var begun = System.nanoTime();
-        sessions.close();
-        return Duration.ofNanos(System.nanoTime() - begun);
     }
 
     @Test
