@@ -111,7 +111,8 @@ public final class Inbox {
                         connection.setAutoCommit(true);
                         dialect.prepare(connection);
                         return Store.andBack(
-                                () -> forget(connection, dialect, olderThan), () -> dialect.restore(connection));
+                                () -> dialect.isolated(connection, () -> forget(connection, dialect, olderThan)),
+                                () -> dialect.restore(connection));
                     },
                     () -> connection.setAutoCommit(commits));
         }
@@ -188,6 +189,12 @@ public final class Inbox {
                     delete.setString(1, consumer);
                     return delete.executeUpdate();
                 }
+            }
+
+            /** In any higher one, a statement fails at a row that another forgets meanwhile. */
+            @Override
+            long isolated(Connection connection, Store.Transaction<Long> forgetting) throws SQLException {
+                return Store.isolated(connection, Connection.TRANSACTION_READ_COMMITTED, forgetting);
             }
 
             @Override
@@ -281,6 +288,11 @@ public final class Inbox {
 
         /** Forgets events of a consumer that are older than that, as many as go at once; returns how many. */
         abstract int forget(Connection connection, String table, String consumer, long olderMillis) throws SQLException;
+
+        /** Does that in the isolation that it needs. */
+        long isolated(Connection connection, Store.Transaction<Long> forgetting) throws SQLException {
+            return forgetting.run();
+        }
 
         /** Makes a connection fit for that. */
         void prepare(Connection connection) throws SQLException {}

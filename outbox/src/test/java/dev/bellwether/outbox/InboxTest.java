@@ -320,6 +320,38 @@ class InboxTest {
         }
     }
 
+    /** Whatever the isolation of its pool. */
+    @ParameterizedTest
+    @EnumSource
+    void ofTwoWhoForgetTheSameNoneFails(Database kind) throws Exception {
+        var stage = new Stage(kind);
+        assertThat(stage.handle(stage.inbox, "one")).isTrue();
+        assertThat(stage.handle(stage.inbox, "two")).isTrue();
+        var isolated = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+            var connection = stage.database.getConnection();
+            connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            return connection;
+        });
+        try (var other = stage.begin();
+                var statement = other.createStatement()) {
+            statement.execute("UPDATE " + stage.table + " SET handled = TIMESTAMP '2001-01-01 00:00:00'");
+            other.commit();
+            statement.execute("DELETE FROM " + stage.table + " WHERE event_id = 'one'");
+            var forgotten = CompletableFuture.supplyAsync(
+                    () -> {
+                        try {
+                            return stage.inbox.forget(isolated, Duration.ofHours(1));
+                        } catch (SQLException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    },
+                    task -> new Thread(task, "forgets").start());
+            Eventually.eventually("it waits", PATIENCE, () -> DivideTest.waits(stage.database));
+            other.commit();
+            assertThat(forgotten).succeedsWithin(PATIENCE).isEqualTo(1L);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"MARIADB", "MYSQL"})
     void connectionKeepsItsTimeZone(Database kind) throws Exception {
