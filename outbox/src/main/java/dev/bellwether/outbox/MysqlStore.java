@@ -327,6 +327,11 @@ class MysqlStore extends Store {
     }
 
     @Override
+    @Override
+    String isReplica() {
+        return "@@GLOBAL.read_only NOT IN ('0', 'OFF')"; // newer ones of MariaDB say it in words
+    }
+
     String found() {
         return "INSERT IGNORE INTO " + table.relay()
                 + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 0, 0, 0, 0, ?)";

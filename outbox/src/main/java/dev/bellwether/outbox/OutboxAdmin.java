@@ -695,6 +695,10 @@ public final class OutboxAdmin {
             var connection = lent.connection();
             var store = store(connection, table);
             var findings = new ArrayList<>(store.examine(connection));
+            if (store.isReplica(connection)) {
+                findings.add(new Finding(
+                        Severity.ERROR, Refusals.replica(table.name()), "ask at the address that the relays have"));
+            }
             if (kafka.isPresent()) {
                 var name = OutboxSchema.exists(connection, table.relay())
                         ? store.tenant(connection, Store.WHOLE)

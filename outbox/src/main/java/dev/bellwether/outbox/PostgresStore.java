@@ -425,6 +425,11 @@ class PostgresStore extends Store {
     }
 
     @Override
+    String isReplica() {
+        return "pg_is_in_recovery()";
+    }
+
+    @Override
     OpenWriters openWriters(Connection reading, Connection deleting) {
         return () -> Optional.of(holders(reading));
     }

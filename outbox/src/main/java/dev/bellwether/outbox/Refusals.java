@@ -11,6 +11,13 @@ final class Refusals {
                 + " outbox in a database of its own; group replication: group_replication_single_primary_mode=ON)";
     }
 
+    static String replica(String table) {
+        return "outbox " + table + " is read on a server that takes no writes, such as a replica: what was deleted may"
+                + " still be there, and who is about to commit is not seen, so records would be published again, and"
+                + " the order of a key would break. Nothing is published. Give the relay the address of the primary;"
+                + " where a proxy sends reads to replicas, let it send all of the relay's statements to the primary";
+    }
+
     static String version(String table, String there, String oldest) {
         return "outbox " + table + " is on a server of version " + there + ": it takes at least " + oldest
                 + ", which has JSON_TABLE, by which rows are deleted once they are published. Nothing is published."

@@ -565,6 +565,7 @@ final class Shard {
             mandate.ensure(); // one that comes late has fenced its successor, which will begin again
             reading = connect(false);
             deleting = connect(true);
+            store().requirePrimary(reading.connection());
             var deletes = deleting.connection();
             var writers = store().openWriters(reading.connection(), deletes);
             // the epoch, and what was deleted before, are to outlast whatever is published from now on

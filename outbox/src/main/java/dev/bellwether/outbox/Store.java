@@ -204,6 +204,25 @@ abstract class Store {
         }
     }
 
+    /** Returns the condition that this server takes no writes, since it copies another. */
+    abstract String isReplica();
+
+    final boolean isReplica(Connection connection) throws SQLException {
+        return number(connection, "SELECT CASE WHEN " + isReplica() + " THEN 1 ELSE 0 END") == 1;
+    }
+
+    /**
+     * Refuses to read where others do not write: what was deleted is there for a while, and who is about to commit is
+     * not seen. A proxy may send what only reads to another server than the rest.
+     *
+     * @throws IllegalStateException if it is so
+     */
+    final void requirePrimary(Connection reading) throws SQLException {
+        if (isReplica(reading)) {
+            throw new IllegalStateException(Refusals.replica(table.name()));
+        }
+    }
+
     /**
      * Returns what sees who may still commit a row whose id was drawn before now.
      *

@@ -381,6 +381,11 @@ final class World extends Store {
     }
 
     @Override
+    String isReplica() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     void prepare(Connection connection, boolean deletes) {}
 
     @Override
