@@ -47,6 +47,8 @@ final class RowReader {
     private long holdersDue;
     private long sweepDue;
     private long swept = Long.MIN_VALUE;
+    /** The last that should not have been there. */
+    private OptionalLong stray = OptionalLong.empty();
     private OptionalLong published = OptionalLong.empty();
 
     /** Rows to send, and whether there may be more at once. */
@@ -223,13 +225,17 @@ final class RowReader {
     }
 
     /**
-     * Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand. Just behind
-     * the cursor each time; elsewhere a few milliseconds' worth, and the next time from there on: what is dead and not
-     * yet removed has to be walked over, and may be millions.
+     * Looks for rows that should not be there: their ids were drawn in an earlier transaction, or by hand, or begin
+     * again. Just behind the cursor each time, and around the last that was found, where those come whose ids begin
+     * again; elsewhere a few milliseconds' worth, and the next time from there on: what is dead and not yet removed has
+     * to be walked over, and may be millions.
      */
     private void sweep() throws SQLException {
         var began = nanoTime.getAsLong();
-        sweep(Math.max(Long.MIN_VALUE + SWEEP_IDS, cursor) - SWEEP_IDS, cursor);
+        sweepBehind(cursor);
+        if (stray.isPresent()) {
+            sweepBehind(Math.min(cursor, stray.getAsLong() + SWEEP_IDS / 2));
+        }
         do {
             // ids below 1 are given by hand, if at all
             var to = swept < 0 ? 0 : swept + SWEEP_IDS;
@@ -243,6 +249,10 @@ final class RowReader {
         } while (nanoTime.getAsLong() - began < SWEEP_NANOS);
     }
 
+    private void sweepBehind(long to) throws SQLException {
+        sweep(Math.max(Long.MIN_VALUE + SWEEP_IDS, to) - SWEEP_IDS, to);
+    }
+
     private void sweep(long after, long to) throws SQLException {
         var from = after;
         while (true) {
@@ -250,6 +260,7 @@ final class RowReader {
             for (var id : ids) {
                 if (!known.contains(id) && !gaps.contains(id)) {
                     gaps.noticed(id, id); // the next read takes it
+                    stray = OptionalLong.of(id);
                     meter.strays.incrementAndGet();
                 }
             }
