@@ -209,6 +209,10 @@ final class PoisonDetector {
 
     /** Returns why the row can never be published. */
     Optional<String> condemns(Row row) {
+        if (row.deferred()) { // for being so large that it was not read
+            return Optional.of("RecordTooLarge: its " + row.size() + " bytes are more than the producer's"
+                    + " max.request.size, " + topics.maxRequestBytes());
+        }
         if (condemned.isEmpty() && badTopics.isEmpty() && rules.isEmpty()) {
             return Optional.empty();
         }

@@ -100,6 +100,14 @@ final class ProducerSettings {
         return number(config.producer(), "transaction.timeout.ms", TRANSACTION_TIMEOUT);
     }
 
+    /**
+     * Returns whether a row is certain to be refused for its size, and not to be read therefore. By far: headers take
+     * more in the table than in a record.
+     */
+    static boolean isTooLarge(RelayConfig config, long size) {
+        return size > config.maxInFlightBytes() && size > 2L * number(config.producer(), "max.request.size", 1 << 20);
+    }
+
     /** Returns of how many rows a record of progress can tell, if it must be no larger than a request. */
     static int mostRowsOfProgress(Map<String, Object> properties) {
         var most = number(properties, "max.request.size", 1 << 20);

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
  * A row of the table as it was read.
  *
  * @param size bytes of value and headers; negative if the row is of another shard, and only its id is known
- * @param deferred whether these were left in the table, for being large, and have to be fetched
+ * @param deferred whether these were left in the table, for being large, and have to be fetched, or are too large for
+ *     that
  * @param partition negative if none is given
  * @param timestamp in milliseconds; -1 if none is given
  */

@@ -299,12 +299,12 @@ final class RowReader {
             if (!deferred) {
                 return rows;
             }
-            var fetched =
-                    store.fetch(connection, rows.stream().filter(Row::deferred).toList());
+            var wanted = rows.stream().filter(this::isToBeFetched).toList();
+            var fetched = wanted.isEmpty() ? wanted : store.fetch(connection, wanted);
             var complete = new ArrayList<Row>(rows.size());
             var next = 0;
             for (var row : rows) {
-                if (!row.deferred()) {
+                if (!isToBeFetched(row)) {
                     complete.add(row);
                 } else if (next < fetched.size() && fetched.get(next).id() == row.id()) {
                     complete.add(fetched.get(next++));
@@ -314,6 +314,11 @@ final class RowReader {
                 }
             }
             return complete;
+        }
+
+        /** What is certain to be refused is not: it might not even have room in memory. */
+        private boolean isToBeFetched(Row row) {
+            return row.deferred() && !ProducerSettings.isTooLarge(config, row.size());
         }
     }
 }

@@ -122,6 +122,9 @@ final class TransactionalSender {
     }
 
     private ProducerRecord<byte[], byte[]> record(Row row) {
+        if (row.deferred()) { // it would be a tombstone
+            throw new IllegalStateException(row.describe() + " was not read");
+        }
         var headers = new ArrayList<Header>(4);
         headers.add(new RecordHeader(eventIdHeader, row.eventId().getBytes(UTF_8)));
         if (row.headers() != null) {

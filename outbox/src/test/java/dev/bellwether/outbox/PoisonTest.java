@@ -101,6 +101,33 @@ class PoisonTest {
         }
     }
 
+    /** There may be no room for it: who tried to read it failed, again and again, and what was behind it waited. */
+    @Test
+    void recordThatIsFarTooLargeIsBlockedUnread() throws Exception {
+        try (var stage = new RelayStage()) {
+            var roomless = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var connection = stage.database.getConnection();
+                return FaultyDatabase.proxy(Connection.class, (called, with) -> {
+                    if (with != null && String.valueOf(with[0]).endsWith(" WHERE id = ANY(?) ORDER BY id")) {
+                        throw new OutOfMemoryError("planted");
+                    }
+                    return FaultyDatabase.call(connection, called, with);
+                });
+            });
+            stage.execute("INSERT INTO " + stage.table.name() + " (topic, record_key, record_value) VALUES ('"
+                    + stage.topic + "', 'huge', convert_to(repeat('x', 3000000), 'UTF8'))");
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.relay(more -> more.maxInFlightBytes(1 << 20), roomless, KafkaProducer::new);
+            Eventually.eventually(
+                    "the other is published, or the session fails",
+                    RelayStage.PATIENCE,
+                    () -> stage.left() == 1 || stage.events.stream().anyMatch(RelayEvent.Faulted.class::isInstance));
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+            assertThat(stage.await(RelayEvent.KeyBlocked.class).reason())
+                    .contains("its 3000000 bytes are more than the producer's max.request.size, 1048576");
+        }
+    }
+
     /** Where brokers make topics, too: each of its keys would cost a session. */
     @Test
     void topicWithANameThatNoneCanHaveWaitsAsAWhole() throws Exception {
