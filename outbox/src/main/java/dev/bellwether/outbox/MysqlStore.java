@@ -105,20 +105,26 @@ class MysqlStore extends Store {
     @Override
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
-        change(connection, List.of(ranges(connection)), 0); // so that there is no bound
-        // so that the delete locks the row with the epoch, which it would only read otherwise
-        connection.setTransactionIsolation(
-                deletes ? Connection.TRANSACTION_REPEATABLE_READ : Connection.TRANSACTION_READ_COMMITTED);
+        change(connection, freed(connection), 0); // so that there is no bound
+        // so that the delete locks the row with the epoch, which it would only read otherwise. What reads writes now
+        // and then, too, which a binary log of statements takes in no lower one; each statement is a transaction, so it
+        // reads what is committed when it begins
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
     }
 
     @Override
     void restore(Connection connection) throws SQLException {
-        changeBack(connection, List.of(ranges(connection)));
+        changeBack(connection, freed(connection));
     }
 
-    /** Bounds what the optimizer goes through of ranges; beyond it would scan the table. */
-    private static String ranges(Connection connection) throws SQLException {
-        return MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size";
+    /**
+     * What is to keep us from nothing: the bound of ranges that the optimizer goes through, beyond which it would scan
+     * the table; and that deletes must not scan any table, the ids to delete among them.
+     */
+    private static List<String> freed(Connection connection) throws SQLException {
+        return List.of(
+                MetadataLocks.isMariaDb(connection) ? "optimizer_max_sel_arg_weight" : "range_optimizer_max_mem_size",
+                "sql_safe_updates");
     }
 
     /**
@@ -322,16 +328,16 @@ class MysqlStore extends Store {
     }
 
     @Override
+    String isReplica() {
+        return "@@GLOBAL.read_only NOT IN ('0', 'OFF')"; // newer ones of MariaDB say it in words
+    }
+
+    @Override
     OpenWriters openWriters(Connection reading, Connection deleting) throws SQLException {
         return MetadataLocks.of(reading, deleting, table.name());
     }
 
     @Override
-    @Override
-    String isReplica() {
-        return "@@GLOBAL.read_only NOT IN ('0', 'OFF')"; // newer ones of MariaDB say it in words
-    }
-
     String found() {
         return "INSERT IGNORE INTO " + table.relay()
                 + " (shard, shards, epoch, low, sent, rate, relay) VALUES (?, ?, 0, 0, 0, 0, ?)";

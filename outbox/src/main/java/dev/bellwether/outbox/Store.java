@@ -329,6 +329,11 @@ abstract class Store {
                 .isPresent();
     }
 
+    /** Updates the row of a shard, if it is ours; returns whether it is. A driver may count only what has changed. */
+    private boolean isOurs(PreparedStatement update, int shard, long epoch) throws SQLException {
+        return update.executeUpdate() == 1 || isEpoch(update.getConnection(), shard, epoch);
+    }
+
     /** Writes down the progress of a shard, and returns whether that is still ours. */
     final boolean mark(Connection connection, int shard, long epoch, ProgressMark progress) throws SQLException {
         try (var update = connection.prepareStatement("UPDATE " + table.relay()
@@ -337,7 +342,7 @@ abstract class Store {
             update.setLong(2, progress.number());
             update.setInt(3, shard);
             update.setLong(4, epoch);
-            return update.executeUpdate() == 1;
+            return isOurs(update, shard, epoch);
         }
     }
 
@@ -528,7 +533,7 @@ abstract class Store {
             update.setLong(1, sent);
             update.setInt(2, shard);
             update.setLong(3, epoch);
-            return update.executeUpdate() == 1;
+            return isOurs(update, shard, epoch);
         }
     }
 
@@ -541,7 +546,7 @@ abstract class Store {
             update.setDouble(3, rate);
             update.setInt(4, shard);
             update.setLong(5, epoch);
-            return update.executeUpdate() == 1;
+            return isOurs(update, shard, epoch);
         }
     }
 

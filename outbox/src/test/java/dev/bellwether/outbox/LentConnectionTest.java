@@ -64,12 +64,14 @@ class LentConnectionTest {
                                     "lock_wait_timeout", "4321",
                                     "innodb_lock_wait_timeout", "1234",
                                     "tx_isolation", "READ-COMMITTED",
+                                    "sql_safe_updates", "1",
                                     "optimizer_max_sel_arg_weight", "12345");
                         case MYSQL ->
                             Map.of(
                                     "lock_wait_timeout", "4321",
                                     "innodb_lock_wait_timeout", "1234",
                                     "transaction_isolation", "READ-COMMITTED",
+                                    "sql_safe_updates", "1",
                                     "range_optimizer_max_mem_size", "1234560");
                     });
         }

@@ -120,6 +120,50 @@ class MysqlFamilyTest {
         }
     }
 
+    /** A driver that is told so counts only those rows of an update that have changed. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void leaderThatWritesDownWhatIsThereAlreadyIsTheLeader(Kind kind) throws Exception {
+        var uri = MysqlFamilyServer.shared(kind).uri() + "&useAffectedRows=true";
+        var table = OutboxTable.named(Servers.fresh("affected"));
+        try (var connection = Servers.dataSource(uri).getConnection()) {
+            var store = Store.of(connection, table);
+            OutboxSchema.create(connection, store);
+            var epoch = store.acquire(connection, new Store.Claim("x", 0, 1, "x", true))
+                    .epoch();
+            for (var times = 0; times < 3; times++) { // two of them in one second at least
+                assertThat(store.report(connection, 0, epoch, 5, 0, 0)).isTrue();
+                assertThat(store.mark(connection, 0, epoch, new ProgressMark(epoch, 7)))
+                        .isTrue();
+            }
+            assertThat(store.report(connection, 0, epoch - 1, 5, 0, 0)).isFalse();
+        }
+    }
+
+    /** It takes nothing of a transaction that is READ COMMITTED or lower. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void relayWritesDownHowFarItIsIntoABinaryLogOfStatements(Kind kind) throws Exception {
+        try (var server =
+                        MysqlFamilyServer.start(kind, "--log-bin=log", "--server-id=1", "--binlog-format=STATEMENT");
+                var stage = new RelayStage(Servers.dataSource(server.uri()), OutboxTable.Layout.BELLWETHER)) {
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            stage.relay();
+            Eventually.eventually(
+                    "it is written down, or cannot be",
+                    RelayStage.PATIENCE,
+                    () -> stage.events.stream().anyMatch(RelayEvent.Faulted.class::isInstance)
+                            || stage.number("SELECT COALESCE(MAX(low), 0) FROM " + stage.table.relay()
+                                            + " WHERE shard = 0")
+                                    == 1);
+            assertThat(stage.events).noneMatch(RelayEvent.Faulted.class::isInstance);
+        }
+    }
+
     /** Such as a host that vanishes between two statements. */
     @ParameterizedTest
     @EnumSource(
