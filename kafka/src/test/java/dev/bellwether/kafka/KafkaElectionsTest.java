@@ -49,8 +49,8 @@ class KafkaElectionsTest {
                     .stand(election, CandidacyConfig.ofLease(Duration.ofSeconds(20)))
                     .await(PATIENCE)
                     .orElseThrow();
-            var properties = Map.of(
-                    "bootstrap.servers", SharedBroker.get().bootstrap(), "transaction.timeout.ms", "86400000");
+            var properties =
+                    Map.of("bootstrap.servers", SharedBroker.get().bootstrap(), "transaction.timeout.ms", "86400000");
             var strings = new StringSerializer();
             assertThatThrownBy(() -> KafkaElections.fencedProducer(mandate, properties, strings, strings))
                     .isExactlyInstanceOf(ElectionException.class)

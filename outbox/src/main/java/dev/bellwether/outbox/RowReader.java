@@ -49,6 +49,7 @@ final class RowReader {
     private long swept = Long.MIN_VALUE;
     /** The last that should not have been there. */
     private OptionalLong stray = OptionalLong.empty();
+
     private OptionalLong published = OptionalLong.empty();
 
     /** Rows to send, and whether there may be more at once. */

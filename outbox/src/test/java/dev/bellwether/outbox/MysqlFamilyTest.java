@@ -148,8 +148,7 @@ class MysqlFamilyTest {
             value = Kind.class,
             names = {"MARIADB", "MYSQL"})
     void relayWritesDownHowFarItIsIntoABinaryLogOfStatements(Kind kind) throws Exception {
-        try (var server =
-                        MysqlFamilyServer.start(kind, "--log-bin=log", "--server-id=1", "--binlog-format=STATEMENT");
+        try (var server = MysqlFamilyServer.start(kind, "--log-bin=log", "--server-id=1", "--binlog-format=STATEMENT");
                 var stage = new RelayStage(Servers.dataSource(server.uri()), OutboxTable.Layout.BELLWETHER)) {
             stage.stash(Message.of(stage.topic, "k", "0"));
             stage.relay();

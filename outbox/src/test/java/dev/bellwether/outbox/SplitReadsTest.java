@@ -26,14 +26,12 @@ class SplitReadsTest {
     @Test
     void relayIsRefusedIfAProxySendsToAStandbyWhatOnlyReads() throws Exception {
         try (var pair = PostgresPair.start(false);
-                var stage =
-                        new RelayStage(Servers.dataSource(pair.primary().uri()), OutboxTable.Layout.BELLWETHER)) {
+                var stage = new RelayStage(Servers.dataSource(pair.primary().uri()), OutboxTable.Layout.BELLWETHER)) {
             stage.stash(Writers.numbered(stage.topic, "k", 0, 10));
             pair.awaitStandbyHasAll();
             pair.cutReplication(); // so it lags, as any standby does for a moment
             var standby = Servers.dataSource(pair.standby().uri());
-            var relay = stage.relay(
-                    more -> more.wakeUp(false), split(stage.database, standby), KafkaProducer::new);
+            var relay = stage.relay(more -> more.wakeUp(false), split(stage.database, standby), KafkaProducer::new);
             Eventually.eventually(
                     "it is refused, or publishes what it has published",
                     RelayStage.PATIENCE,

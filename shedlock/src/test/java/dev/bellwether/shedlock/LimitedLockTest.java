@@ -108,8 +108,10 @@ class LimitedLockTest {
         provider.lock(new LockConfiguration(before, "report", LONG, Duration.ofSeconds(1)))
                 .orElseThrow()
                 .unlock();
-        Eventually.eventually("the next one has it", Duration.ofSeconds(20), () -> provider.lock(lasting(LONG))
-                .isPresent());
+        Eventually.eventually(
+                "the next one has it",
+                Duration.ofSeconds(20),
+                () -> provider.lock(lasting(LONG)).isPresent());
     }
 
     /** Its end cannot be read from the given time on, as if there were no thread for a timer. */

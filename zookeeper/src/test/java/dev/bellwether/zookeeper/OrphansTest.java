@@ -22,8 +22,7 @@ class OrphansTest {
     private final String path = Hands.ROOT + '/' + election;
     private final NodeData data = new NodeData("twin", 0, Map.of());
     private final ModelTime time = new ModelTime(0);
-    private final TreeModel tree =
-            new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
+    private final TreeModel tree = new TreeModel(time, new SplittableRandom(1), 100_000_000, TreeModel.Planted.NOTHING);
     private final Hands hands = new Hands(SharedServer.get());
     private final CuratorFramework client = Hands.client(SharedServer.get().addresses(), 10_000);
 

@@ -150,8 +150,7 @@ final class TreeModel {
     /** The next sequential child of this node has this number. */
     void numberNext(String path, int number) {
         nodes.computeIfPresent(
-                path,
-                (same, node) -> new ZNode(node.text(), node.czxid(), node.version(), node.owner(), number));
+                path, (same, node) -> new ZNode(node.text(), node.czxid(), node.version(), node.owner(), number));
     }
 
     /** The servers say this of their ensemble from now on. */
