@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds the connection. Notices that one of ours is dead silently, and makes it again; and replaces one of ours that
- * the client has given up. Thread-safe.
+ * Holds the connection. Notices that one of ours is dead silently, or that the client has forgotten to make it again,
+ * and makes it again; and replaces one of ours that the client has given up. Thread-safe.
  */
 final class ConnectionHealth {
     private static final Logger log = LoggerFactory.getLogger(ConnectionHealth.class);
@@ -33,6 +33,7 @@ final class ConnectionHealth {
     private final String description;
     private final AtomicInteger silent = new AtomicInteger();
     private final AtomicLong reconnectedNanos = new AtomicLong(System.nanoTime() - RECONNECT_PAUSE.toNanos());
+    private final AtomicLong replacedNanos = new AtomicLong(reconnectedNanos.get());
     private final List<Runnable> onReplaced = new CopyOnWriteArrayList<>();
     private volatile Connection connection; // written under this
     private boolean closed; // guarded by this
@@ -83,14 +84,19 @@ final class ConnectionHealth {
 
     /**
      * Returns whether a request of late went unanswered, so that it is worth looking whether the connection is dead; or
-     * the client has given the connection up.
+     * there is none.
      */
     boolean seemsDead() {
-        var status = connection.getStatus();
         return owned
-                && (status == Connection.Status.CLOSED
-                        || (status == Connection.Status.CONNECTED && (silent.get() > 0 || deaf)))
-                && System.nanoTime() - reconnectedNanos.get() > RECONNECT_PAUSE.toNanos();
+                && switch (connection.getStatus()) {
+                    case CLOSED -> isPauseOver(replacedNanos);
+                    case CONNECTED -> (silent.get() > 0 || deaf) && isPauseOver(reconnectedNanos);
+                    case CONNECTING, DISCONNECTED, RECONNECTING -> isPauseOver(reconnectedNanos);
+                };
+    }
+
+    private static boolean isPauseOver(AtomicLong sinceNanos) {
+        return System.nanoTime() - sinceNanos.get() > RECONNECT_PAUSE.toNanos();
     }
 
     private void connectionEvent(Connection source, ConnectionListener.Events event) {
@@ -101,10 +107,10 @@ final class ConnectionHealth {
 
     /** Returns what it means that a request cannot be sent. */
     ElectionException notConnected(RuntimeException e) {
+        onSilence.run();
         if (!owned || connection.getStatus() != Connection.Status.CLOSED) {
             return new UnavailableException(description + " is not connected: " + e.getMessage(), e);
         }
-        onSilence.run();
         return refused
                 ? new AccessRefusedException(
                         description + ": authentication failed, and is tried again every "
@@ -118,12 +124,19 @@ final class ConnectionHealth {
                         e);
     }
 
-    /** Asks the server for a sign; without one, connects again, to another server if there is one. Waits. */
+    /** Sees to it that there is a connection. Waits. */
     void reconnectIfDead() {
-        if (connection.getStatus() == Connection.Status.CLOSED) {
-            replace();
-            return;
+        switch (connection.getStatus()) {
+            case CLOSED -> replace();
+            case CONNECTED -> reconnectWithoutSign();
+            case CONNECTING, DISCONNECTED, RECONNECTING ->
+                // does nothing while the client connects again, which any error, as for lack of a thread, ends
+                reconnect();
         }
+    }
+
+    /** Asks the server for a sign; without one, connects again, to another server if there is one. */
+    private void reconnectWithoutSign() {
         if (deaf) {
             log.info("{} may not hear answers; connecting again, in case that it may now", description);
             reconnect();
@@ -173,7 +186,7 @@ final class ConnectionHealth {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            reconnectedNanos.set(System.nanoTime());
+            replacedNanos.set(System.nanoTime());
             DelayThread.after(RECONNECT_PAUSE).execute(onSilence); // to try again, if that was in vain
         }
     }

@@ -284,11 +284,17 @@ final class NatsRecordStore implements RecordStore {
 
     private void whenSilent() {
         if (client.signs().seemsDead() && !closed.get()) {
-            lookout.execute(() -> {
-                if (client.signs().seemsDead() && !closed.get()) {
-                    client.signs().reconnectIfDead();
-                }
-            });
+            lookout.execute(this::look);
+        }
+    }
+
+    private void look() {
+        try {
+            if (client.signs().seemsDead() && !closed.get()) {
+                client.signs().reconnectIfDead();
+            }
+        } catch (Throwable e) { // such as for lack of a thread
+            log.warn("{} cannot be connected again; it is tried again", client, e);
         }
     }
 

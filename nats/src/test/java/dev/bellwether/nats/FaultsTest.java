@@ -17,7 +17,12 @@ import dev.bellwether.testkit.nats.NatsServer;
 import io.nats.client.Nats;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -136,6 +141,47 @@ class FaultsTest {
                     () -> Proofs.isProvenSince(
                             leader, cut + Duration.ofSeconds(3).toNanos()));
             assertThat(leader.mandate()).contains(mandate);
+        }
+    }
+
+    /** The client forgets that it was to connect again when there is no thread to read with. */
+    @Test
+    void aConnectionThatFindsNoThreadForAMomentIsMadeAgainBeforeTheLeaseIsOver() throws Exception {
+        var starves = new AtomicBoolean();
+        var starved = new CountDownLatch(1);
+        var readers =
+                new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>()) {
+                    @Override
+                    public void execute(Runnable task) {
+                        if (starves.get()) {
+                            starved.countDown();
+                            throw new OutOfMemoryError("unable to create native thread");
+                        }
+                        super.execute(task);
+                    }
+                };
+        var config = NatsConfig.builder().bucket("faults").build();
+        try (var alone = NatsServers.alone();
+                var client = BucketClient.owning(
+                        Nats.connect(BucketClient.ourOptions()
+                                .server("nats://127.0.0.1:" + alone.port())
+                                .readerExecutor(readers)
+                                .build()),
+                        "nats://starved",
+                        config);
+                var elections = Elections.over(
+                        LeaseStore.over(NatsRecordStore.open(client, config)), ElectionsConfig.defaults());
+                var leader = elections.stand(election, CandidacyConfig.ofLease(LONG))) {
+            var mandate = leader.await(PATIENCE).orElseThrow();
+            starves.set(true);
+            alone.crashAndRestart();
+            assertThat(starved.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            starves.set(false);
+            var fed = System.nanoTime();
+            Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, fed));
+            assertThat(leader.mandate()).contains(mandate);
+        } finally {
+            readers.shutdownNow();
         }
     }
 
