@@ -142,6 +142,7 @@ class CredentialsTest {
     }
 
     @Test
+    @SuppressWarnings("try") // it is closed early
     void whatIsClosedWhileItsUserIsRefusedIsNotConnectedAgain() {
         try (var server = NatsServers.alone(ADMITTED);
                 var client = client(server)) {

@@ -149,17 +149,16 @@ class FaultsTest {
     void aConnectionThatFindsNoThreadForAMomentIsMadeAgainBeforeTheLeaseIsOver() throws Exception {
         var starves = new AtomicBoolean();
         var starved = new CountDownLatch(1);
-        var readers =
-                new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>()) {
-                    @Override
-                    public void execute(Runnable task) {
-                        if (starves.get()) {
-                            starved.countDown();
-                            throw new OutOfMemoryError("unable to create native thread");
-                        }
-                        super.execute(task);
-                    }
-                };
+        var readers = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>()) {
+            @Override
+            public void execute(Runnable task) {
+                if (starves.get()) {
+                    starved.countDown();
+                    throw new OutOfMemoryError("unable to create native thread");
+                }
+                super.execute(task);
+            }
+        };
         var config = NatsConfig.builder().bucket("faults").build();
         try (var alone = NatsServers.alone();
                 var client = BucketClient.owning(
