@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -584,11 +585,9 @@ class VerbsTest {
 
     @Test
     void helpOfAVerbOfAVerbIsItsOwnWhereverItIsAskedFor() {
-        for (var verb : Main.commandLine(Spoken.around())
-                .getSubcommands()
-                .get("outbox")
-                .getSubcommands()
-                .keySet()) {
+        var outbox = Objects.requireNonNull(
+                Main.commandLine(Spoken.around()).getSubcommands().get("outbox"));
+        for (var verb : outbox.getSubcommands().keySet()) {
             var help = Spoken.of(environment, "outbox", verb, "--help");
             assertThat(help.out()).contains("Usage: bellwether outbox " + verb);
             assertThat(Spoken.of(environment, "help", "outbox", verb)).isEqualTo(help);
