@@ -163,6 +163,35 @@ class GrantTest {
         assertThat(done).containsExactly("claim", "leave");
     }
 
+    @Test
+    void aMandateIsOverBeforeAnybodyIsToldAndBeforeTheSeatIsConceded() {
+        machine.start(clock.now());
+        grant(7);
+        machine.leaveToOthers(clock.now());
+        assertThat(done).containsExactly("claim", "Acquired", "ended STOOD_DOWN", "concede", "Revoked");
+    }
+
+    @Test
+    void theLossOfAnotherTokenEndsNothing() {
+        machine.start(clock.now());
+        grant(7);
+        machine.lost(clock.now(), 6, Cause.REPLACED);
+        assertThat(term().isValid()).isTrue();
+        assertThat(done).containsExactly("claim", "Acquired");
+    }
+
+    @Test
+    void anAbandonedLeaderConcedesItsSeatSoThatItIsRenewedNoLonger() {
+        machine.start(clock.now());
+        grant(7);
+        machine.abandon(clock.now());
+        assertThat(done).containsExactly("claim", "Acquired", "ended RESIGNED", "concede");
+    }
+
+    private void assertThatNothingIsHeld(String when) {
+        assertThat(machine.term() == null || !term().isValid()).as("the mandate is over " + when).isTrue();
+    }
+
     private LocalMandate term() {
         return Objects.requireNonNull(machine.term());
     }
@@ -183,11 +212,13 @@ class GrantTest {
 
         @Override
         public void concede(Duration within) {
+            assertThatNothingIsHeld("before the seat is conceded");
             done.add("concede");
         }
 
         @Override
         public void release() {
+            assertThatNothingIsHeld("before the seat is released");
             done.add("release");
         }
 
@@ -203,6 +234,9 @@ class GrantTest {
 
         @Override
         public void tell(LeadershipEvent event) {
+            if (event instanceof LeadershipEvent.Revoked || event instanceof LeadershipEvent.Fenced) {
+                assertThatNothingIsHeld("before anybody is told");
+            }
             done.add(event.getClass().getSimpleName());
             if (failsToTell) { // the next listener
                 failsToTell = false;
