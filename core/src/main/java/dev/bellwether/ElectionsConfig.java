@@ -137,8 +137,8 @@ public final class ElectionsConfig {
         }
 
         /**
-         * Counts and logs a stall when the loop did not run for longer. A mandate that is found to be over so late has
-         * the cause {@link Cause#PAUSED}. Default: 500 ms.
+         * A stall is counted and logged when the thread that renews did not run for longer than this. A mandate whose
+         * end is noticed later than this has the cause {@link Cause#PAUSED}. Default: 500 ms.
          */
         public Builder pauseBound(Duration pauseBound) {
             this.pauseBound = SettingChecks.positive("pauseBound", pauseBound);

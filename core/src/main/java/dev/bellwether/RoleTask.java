@@ -5,8 +5,8 @@ package dev.bellwether;
 public interface RoleTask {
     /**
      * Does a little work for a role and returns. The thread is interrupted as that of a {@link LeaderTask} is. What it
-     * throws is logged and counted, with the same exceptions; the next step comes when the retry interval has passed
-     * since then, and the task interval since this step began.
+     * throws is logged and counted, except what is no failure there. The next step comes when the retry interval has
+     * passed since then, and the task interval since this step began.
      */
     void run(int role, Mandate mandate) throws Exception;
 }

@@ -14,8 +14,8 @@ public final class HostName {
     private HostName() {}
 
     /**
-     * Returns its name, as processes in other languages know it, too; empty if it has none. The JDK looks up the address
-     * of a host before it tells the name: name servers that are away take their time.
+     * Returns its name, as processes in other languages know it, too; empty if it has none. It is read from Linux where
+     * that is possible: the JDK looks up the address of a host before it tells the name, and waits for name servers.
      */
     public static Optional<String> own() {
         try {

@@ -415,7 +415,7 @@ final class KafkaMembership implements GroupMembership, ConsumerRebalanceListene
         }
     }
 
-    /** Who may be a member may not be allowed to read what the partitions hold: then the next poll says so. */
+    /** A member may lack the right to read what the partitions hold: then the poll after the assignment says so. */
     private boolean isAssignedForLong() {
         return assignedNanos != null
                 && System.nanoTime() - assignedNanos > standing.config().lease().toNanos();

@@ -106,9 +106,9 @@ class MysqlStore extends Store {
     void prepare(Connection connection, boolean deletes) throws SQLException {
         connection.setAutoCommit(true);
         change(connection, freed(connection), 0); // so that there is no bound
-        // so that the delete locks the row with the epoch, which it would only read otherwise. What reads writes now
-        // and then, too, which a binary log of statements takes in no lower one; each statement is a transaction, so it
-        // reads what is committed when it begins
+        // In a lower one the delete would only read the row with the epoch, not lock it. And a binary log of statements
+        // takes no writes in a lower one, and the connection that reads writes now and then, too. What it reads is as
+        // new as in a lower one, since each statement is a transaction
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
     }
 
@@ -118,8 +118,8 @@ class MysqlStore extends Store {
     }
 
     /**
-     * What is to keep us from nothing: the bound of ranges that the optimizer goes through, beyond which it would scan
-     * the table; and that deletes must not scan any table, the ids to delete among them.
+     * Returns variables that are 0 on our connections: the limit for the ranges that the optimizer goes through, beyond
+     * which it would scan the table; and the rule that a delete may scan no table, not even its list of ids.
      */
     private static List<String> freed(Connection connection) throws SQLException {
         return List.of(

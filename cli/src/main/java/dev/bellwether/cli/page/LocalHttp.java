@@ -101,7 +101,7 @@ public final class LocalHttp implements AutoCloseable {
                 exchange.getResponseHeaders().set("Cache-Control", "no-store");
                 exchange.getResponseHeaders().set("X-Content-Type-Options", "nosniff");
                 var host = exchange.getRequestHeaders().getFirst("Host");
-                // A probe that speaks HTTP/1.0 may name none. Every browser does, so no foreign page comes this way.
+                // A probe that speaks HTTP/1.0 may name none. Every browser names one: no foreign page comes this way.
                 if (host == null || isOurs(host)) {
                     handler.handle(exchange);
                 } else {

@@ -88,7 +88,7 @@ public final class PageServer implements AutoCloseable {
             take(exchange);
         } else if (!List.of("GET", "HEAD").contains(exchange.getRequestMethod())) {
             headers.set("Allow", "GET, HEAD");
-            LocalHttp.say(exchange, 405, "GET is all there is.");
+            LocalHttp.say(exchange, 405, "Only GET and HEAD are allowed here.");
         } else if (path.equals("/events")) {
             stream(exchange);
         } else if (path.equals("/election")) {
