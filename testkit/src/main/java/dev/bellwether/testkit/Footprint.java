@@ -7,6 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -25,6 +27,23 @@ final class Footprint {
     private static final long FILES = 16;
     /** By how much the heap may breathe after a collection. */
     private static final long BYTES = 16 * 1024 * 1024;
+
+    /** In which column of the kernel's table of sockets their numbers stand, counted from 0. */
+    private static final int INODE = 9;
+
+    private static final Map<String, String> TCP_STATES = Map.of(
+            "01",
+            "established",
+            "04",
+            "finished by us",
+            "05",
+            "finished by us",
+            "07",
+            "closed",
+            "08",
+            "finished by the other",
+            "0A",
+            "listening");
 
     private final Map<String, Long> threads = threads();
     private final Map<String, Long> files = files();
@@ -99,16 +118,38 @@ final class Footprint {
         return grown;
     }
 
-    /** Returns how many open files of each name there are, numbers left aside; their count if no names are told. */
+    /**
+     * Returns how many open files of each name there are, numbers left aside; sockets by their state and by the port
+     * that they are connected to. Their count, if no names are told.
+     */
     private static Map<String, Long> files() {
         try (var open = Files.list(Path.of("/proc/self/fd"))) {
+            var sockets = sockets();
             return open.map(Footprint::target)
-                    .collect(Collectors.groupingBy(name -> name.replaceAll("[0-9]+", "#"), Collectors.counting()));
+                    .map(name -> sockets.getOrDefault(name, name.replaceAll("[0-9]+", "#")))
+                    .collect(Collectors.groupingBy(name -> name, Collectors.counting()));
         } catch (IOException e) {
             return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
                     ? Map.of("files", unix.getOpenFileDescriptorCount())
                     : Map.of();
         }
+    }
+
+    /** Returns the name of each TCP socket of this machine, by what a descriptor of it is called. */
+    private static Map<String, String> sockets() throws IOException {
+        var sockets = new HashMap<String, String>();
+        for (var table : List.of("/proc/self/net/tcp", "/proc/self/net/tcp6")) {
+            var path = Path.of(table); // the second is there with IPv6 only
+            for (var line : Files.exists(path) ? Files.readAllLines(path) : List.<String>of()) {
+                var columns = line.strip().split(" +");
+                if (columns.length > INODE && columns[0].endsWith(":")) {
+                    var port = Integer.parseInt(columns[2].substring(columns[2].lastIndexOf(':') + 1), 16);
+                    var state = TCP_STATES.getOrDefault(columns[3], columns[3]);
+                    sockets.put("socket:[" + columns[INODE] + ']', "socket " + state + " to port " + port);
+                }
+            }
+        }
+        return sockets;
     }
 
     private static String target(Path descriptor) {
