@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,6 +70,20 @@ class LauncherTest {
             assertThat(start(Map.of(), line).waitFor()).as("%s", line).isEqualTo(line.contains("run") ? 125 : 1);
             assertThat(Files.readString(folder.resolve("called"))).contains("install a JDK");
         }
+    }
+
+    /** As in a folder for reading only: the script ends by itself where it cannot make a file. */
+    @Test
+    void whereItCannotBuildRunExitsWithItsOwnCode() throws Exception {
+        Files.createDirectories(folder.resolve("cli"));
+        Files.createFile(folder.resolve("cli/pom.xml")); // there are sources, so it builds
+        for (var tool : List.of("jdk/bin/javac", "mvn")) {
+            Files.copy(folder.resolve("jdk/bin/java"), folder.resolve(tool), StandardCopyOption.COPY_ATTRIBUTES);
+        }
+        Files.createDirectories(folder.resolve(".cache/cli/lock")); // no file can be made in its place
+        var path = Map.of("PATH", folder + ":" + System.getenv("PATH"));
+        assertThat(start(path, List.of("run", "e", "ls")).waitFor()).isEqualTo(125);
+        assertThat(start(path, List.of("ls")).waitFor()).isEqualTo(1);
     }
 
     private List<String> called(Map<String, String> locale) throws Exception {
