@@ -56,6 +56,7 @@ final class NatsRecordStore implements RecordStore {
 
     private final Listeners<Consumer<Found>> watchers = new Listeners<>(); // by key
     private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile boolean toldBroken; // that it cannot be connected again
 
     private NatsRecordStore(BucketClient client, NatsConfig config, Bucket bucket, Layout layout) {
         this.client = client;
@@ -292,9 +293,15 @@ final class NatsRecordStore implements RecordStore {
         try {
             if (client.signs().seemsDead() && !closed.get()) {
                 client.signs().reconnectIfDead();
+                toldBroken = false;
             }
         } catch (Throwable e) { // such as for lack of a thread
-            log.warn("{} cannot be connected again; it is tried again", client, e);
+            if (toldBroken) {
+                log.debug("{} cannot be connected again", client, e);
+            } else {
+                toldBroken = true;
+                log.warn("{} cannot be connected again; trying again, until it can", client, e);
+            }
         }
     }
 

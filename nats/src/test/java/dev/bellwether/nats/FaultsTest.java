@@ -7,6 +7,7 @@ import dev.bellwether.Cause;
 import dev.bellwether.Elections;
 import dev.bellwether.ElectionsConfig;
 import dev.bellwether.fixtures.ChildProcess;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.NatsServers;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.testkit.Eventually;
@@ -148,7 +149,7 @@ class FaultsTest {
     @Test
     void aConnectionThatFindsNoThreadForAMomentIsMadeAgainBeforeTheLeaseIsOver() throws Exception {
         var starves = new AtomicBoolean();
-        var starved = new CountDownLatch(1);
+        var starved = new CountDownLatch(3); // once by the client, then twice by us
         var readers = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>()) {
             @Override
             public void execute(Runnable task) {
@@ -160,7 +161,8 @@ class FaultsTest {
             }
         };
         var config = NatsConfig.builder().bucket("faults").build();
-        try (var alone = NatsServers.alone();
+        try (var log = new LogSaid();
+                var alone = NatsServers.alone();
                 var client = BucketClient.owning(
                         Nats.connect(BucketClient.ourOptions()
                                 .server("nats://127.0.0.1:" + alone.port())
@@ -179,6 +181,8 @@ class FaultsTest {
             var fed = System.nanoTime();
             Eventually.eventually("the lease is extended", PATIENCE, () -> Proofs.isProvenSince(leader, fed));
             assertThat(leader.mandate()).contains(mandate);
+            assertThat(log.warnings("nats://starved", "cannot be connected again"))
+                    .hasSize(1);
         } finally {
             readers.shutdownNow();
         }
