@@ -189,7 +189,9 @@ class GrantTest {
     }
 
     private void assertThatNothingIsHeld(String when) {
-        assertThat(machine.term() == null || !term().isValid()).as("the mandate is over " + when).isTrue();
+        assertThat(machine.term() == null || !term().isValid())
+                .as("the mandate is over " + when)
+                .isTrue();
     }
 
     private LocalMandate term() {
