@@ -141,7 +141,7 @@ final class Footprint {
         for (var table : List.of("/proc/self/net/tcp", "/proc/self/net/tcp6")) {
             var path = Path.of(table); // the second is there with IPv6 only
             for (var line : Files.exists(path) ? Files.readAllLines(path) : List.<String>of()) {
-                var columns = line.strip().split(" +");
+                var columns = line.strip().split(" +", -1);
                 if (columns.length > INODE && columns[0].endsWith(":")) {
                     var port = Integer.parseInt(columns[2].substring(columns[2].lastIndexOf(':') + 1), 16);
                     var state = TCP_STATES.getOrDefault(columns[3], columns[3]);
