@@ -598,10 +598,6 @@ class VerbsTest {
         assertThat(Spoken.of(environment, "help", "run", "nightly", "--", "true"))
                 .as("nothing stands")
                 .isEqualTo(Spoken.of(environment, "run", "--help"));
-        assertThat(Spoken.of(environment, "help", "statsu").err()).contains("unknown command \"statsu\"");
-        assertThat(Spoken.of(environment, "show", "help").err())
-                .as("an election of that name")
-                .isEmpty();
     }
 
     @Test
