@@ -242,15 +242,6 @@ class RecordsTest extends RecordFacts {
     }
 
     @Test
-    void aSessionMayHaveAnyName() {
-        try (var store = open("")) {
-            var session = RecordKey.session("s#1");
-            now(store.write(session, 0, new Draft("session", ""), Urgency.KEEP, PATIENCE));
-            assertThat(now(store.read(session, Urgency.LOOK, PATIENCE)).text()).isEqualTo("session");
-        }
-    }
-
-    @Test
     void aListOfManyPagesIsWhole() {
         try (var store = open("&prefix=pages")) {
             var text = "x".repeat(300_000); // a page is a megabyte
