@@ -328,7 +328,7 @@ class MysqlStore extends Store {
     }
 
     @Override
-    String isReplica() {
+    String replicaCondition() {
         return "@@GLOBAL.read_only NOT IN ('0', 'OFF')"; // newer ones of MariaDB say it in words
     }
 

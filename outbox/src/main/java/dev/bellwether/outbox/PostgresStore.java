@@ -425,7 +425,7 @@ class PostgresStore extends Store {
     }
 
     @Override
-    String isReplica() {
+    String replicaCondition() {
         return "pg_is_in_recovery()";
     }
 

@@ -205,10 +205,10 @@ abstract class Store {
     }
 
     /** Returns the condition that this server takes no writes, since it copies another. */
-    abstract String isReplica();
+    abstract String replicaCondition();
 
     final boolean isReplica(Connection connection) throws SQLException {
-        return number(connection, "SELECT CASE WHEN " + isReplica() + " THEN 1 ELSE 0 END") == 1;
+        return number(connection, "SELECT CASE WHEN " + replicaCondition() + " THEN 1 ELSE 0 END") == 1;
     }
 
     /**

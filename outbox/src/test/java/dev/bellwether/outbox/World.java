@@ -381,7 +381,7 @@ final class World extends Store {
     }
 
     @Override
-    String isReplica() {
+    String replicaCondition() {
         throw new UnsupportedOperationException();
     }
 
