@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.spi.BackendThread;
+import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,7 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.spi.Clock;
+import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,6 +1,5 @@
-package dev.bellwether.kafka;
+package dev.bellwether.spi;
 
-import dev.bellwether.spi.Causes;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,17 +10,17 @@ import org.slf4j.Logger;
  * those whose causes have the same classes, since their texts may have times and numbers in them. Confined to its
  * owner.
  */
-final class ToldFailures {
+public final class ToldFailures {
     private final Set<List<Class<?>>> kinds = new HashSet<>();
 
     /** Returns whether none of its kind was told; from now on one was. */
-    boolean isNew(Throwable failure) {
+    public boolean isNew(Throwable failure) {
         return kinds.add(
                 Causes.of(failure).stream().<Class<?>>map(Throwable::getClass).toList());
     }
 
     /** Logs a failure: as a warning if none of its kind was told, else at DEBUG. */
-    void warn(Logger log, String what, Throwable failure) {
+    public void warn(Logger log, String what, Throwable failure) {
         if (isNew(failure)) {
             log.warn(what, failure);
         } else {
@@ -30,7 +29,7 @@ final class ToldFailures {
     }
 
     /** All goes well again: returns whether a failure was told. */
-    boolean passed() {
+    public boolean passed() {
         var any = !kinds.isEmpty();
         kinds.clear();
         return any;
