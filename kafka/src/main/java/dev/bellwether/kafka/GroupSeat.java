@@ -11,7 +11,6 @@ import dev.bellwether.spi.Interrupts;
 import dev.bellwether.spi.Loop;
 import dev.bellwether.spi.Seat;
 import dev.bellwether.spi.Standing;
-import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

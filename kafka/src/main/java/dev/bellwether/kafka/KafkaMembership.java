@@ -11,7 +11,6 @@ import dev.bellwether.spi.GroupObserver;
 import dev.bellwether.spi.GroupObserver.Commit;
 import dev.bellwether.spi.RosterStanding;
 import dev.bellwether.spi.RosterTerms;
-import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;

@@ -1,7 +1,6 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.spi.BackendThread;
-import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

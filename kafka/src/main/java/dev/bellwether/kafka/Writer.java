@@ -1,7 +1,6 @@
 package dev.bellwether.kafka;
 
 import dev.bellwether.spi.Clock;
-import dev.bellwether.spi.ToldFailures;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;

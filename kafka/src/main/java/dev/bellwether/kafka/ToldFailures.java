@@ -1,5 +1,6 @@
-package dev.bellwether.spi;
+package dev.bellwether.kafka;
 
+import dev.bellwether.spi.Causes;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -10,17 +11,17 @@ import org.slf4j.Logger;
  * those whose causes have the same classes, since their texts may have times and numbers in them. Confined to its
  * owner.
  */
-public final class ToldFailures {
+final class ToldFailures {
     private final Set<List<Class<?>>> kinds = new HashSet<>();
 
     /** Returns whether none of its kind was told; from now on one was. */
-    public boolean isNew(Throwable failure) {
+    boolean isNew(Throwable failure) {
         return kinds.add(
                 Causes.of(failure).stream().<Class<?>>map(Throwable::getClass).toList());
     }
 
     /** Logs a failure: as a warning if none of its kind was told, else at DEBUG. */
-    public void warn(Logger log, String what, Throwable failure) {
+    void warn(Logger log, String what, Throwable failure) {
         if (isNew(failure)) {
             log.warn(what, failure);
         } else {
@@ -29,7 +30,7 @@ public final class ToldFailures {
     }
 
     /** All goes well again: returns whether a failure was told. */
-    public boolean passed() {
+    boolean passed() {
         var any = !kinds.isEmpty();
         kinds.clear();
         return any;
