@@ -94,10 +94,8 @@ class PgBouncerTest {
                             "it goes on leading",
                             LEASE,
                             () -> leader.isLeader() && leader.failure().isEmpty());
-                    assertThat(open.get(round % open.size())
-                                    .election(election + 0)
-                                    .standDown())
-                            .isTrue();
+                    var operator = open.get(round % open.size()).election(election + 0);
+                    Eventually.eventually("the order is answered", PATIENCE, operator::standDown);
                     Eventually.eventually("it stands down", PATIENCE, () -> !leader.isLeader());
                 }
                 open.get(0).election(election + 0).end();
