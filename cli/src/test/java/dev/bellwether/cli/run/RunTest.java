@@ -371,7 +371,7 @@ class RunTest {
             until(() -> told(second).contains("standing by"));
             fill(errors.path);
 
-            assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+            standDown();
 
             untilBeats(2);
             assertNoOverlap(2);
@@ -596,7 +596,7 @@ class RunTest {
         untilBeats(1);
 
         for (var orders = 1; orders <= 2; orders++) {
-            assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+            standDown();
             untilBeats(orders + 1);
         }
 
@@ -627,7 +627,7 @@ class RunTest {
         untilBeats(1);
 
         signal("STOP", keeperOf(run));
-        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+        standDown();
 
         untilBeats(2);
         assertThat(run.isAlive()).isTrue();
@@ -674,7 +674,7 @@ class RunTest {
                 "say() { echo $1 $(cat $BELLWETHER_TOKEN_FILE) >>$BEATS; }; trap 'say won' USR1; trap 'say lost' USR2; say start; while :; do sleep 0.02; done");
         until(() -> lines("beats").contains("start 1"));
 
-        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+        standDown();
 
         until(() -> lines("beats").contains("won 2"));
         assertThat(lines("beats")).containsExactly("start 1", "lost", "won 2");
@@ -702,7 +702,7 @@ class RunTest {
         until(() -> lines("beats").contains("start"));
         var other = bellwether("run", "--lease", "30s", "e", "bash", "-c", "echo other >>$BEATS; exec sleep 60");
 
-        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+        standDown();
         until(() -> lines("beats").contains("other"));
         signal("TERM", run.pid());
 
@@ -996,7 +996,7 @@ class RunTest {
                         + " echo start >>$BEATS; while :; do sleep 0.02; done");
         until(() -> lines("beats").contains("start"));
 
-        assertThat(codeOf(bellwether("stand-down", "e", "--yes"))).isZero();
+        standDown();
 
         assertThat(codeOf(run)).isEqualTo(ExitCode.RUN_FAILED);
         assertThat(told(run))
@@ -1140,6 +1140,11 @@ class RunTest {
         var process = command(args).redirectError(errors.toFile()).start();
         started.add(process);
         return process;
+    }
+
+    private void standDown() throws IOException, InterruptedException {
+        assertThat(codeOf(bellwether("stand-down", "e", "--yes", "--timeout", "30s")))
+                .isZero();
     }
 
     private ProcessBuilder builder(String... args) throws IOException {
