@@ -147,7 +147,10 @@ public final class Main {
         return code;
     }
 
-    /** Takes {@code help VERB} for {@code VERB --help}; of a verb of another, {@code outbox help status} as well. */
+    /**
+     * Takes {@code help VERB} for {@code VERB --help}; of a verb of another, {@code outbox help status} as well. A verb
+     * that does not exist stays without it: with it, the help of its parent would be shown.
+     */
     private static String[] helpful(CommandLine line, String[] args) {
         var words = new ArrayList<String>();
         var wanted = false;
@@ -160,7 +163,10 @@ public final class Main {
                 at = args[i].startsWith("-") ? at : at.getSubcommands().get(args[i]);
             }
         }
-        words.add("--help"); // what followed the last verb is left out: the command of run would take this for its own
+        if (at != null) {
+            // what followed the last verb is left out: the command of run would take this for its own
+            words.add("--help");
+        }
         return wanted ? words.toArray(String[]::new) : args;
     }
 

@@ -666,6 +666,10 @@ class VerbsTest {
         assertWrong("a verb that does not exist", "unknown command \"lls\". Did you mean ls?", "lls");
         assertWrong("one far from all", "unknown command \"nosuch\": there are run, file, serve, ls, ", "nosuch");
         assertWrong("one of the outbox", "unknown command \"statsu\". Did you mean status?", "outbox", "statsu");
+        assertWrong("help of one", "unknown command \"lls\". Did you mean ls?", "help", "lls");
+        assertWrong("help of one, and of what follows it", "unknown command \"lls\"", "help", "lls", "ls");
+        assertWrong("help of one of the outbox", "unknown command \"statsu\"", "help", "outbox", "statsu");
+        assertWrong("help of one, of the outbox", "unknown command \"statsu\"", "outbox", "help", "statsu");
         var file = Files.writeString(folder.resolve("reaper.yaml"), "harvest:\n  baseKafkaConfig: { a: 1\n  x: [\n");
         var broken = Spoken.of(environment, "reap", "-f", file.toString());
         assertThat(broken.code()).isEqualTo(ExitCode.USAGE);
