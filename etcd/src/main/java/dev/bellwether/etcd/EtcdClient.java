@@ -273,7 +273,7 @@ final class EtcdClient {
         var nobody = message.contains("user name is empty");
         if (nobody || STALE_TOKEN.stream().anyMatch(message::contains)) {
             if (mayRenew && !settings.user().isEmpty()) {
-                token.updateAndGet(held -> held == null || known.equals(held.getNow("")) ? null : held);
+                token.updateAndGet(held -> held == null || isOf(held, known) ? null : held);
                 return new StaleTokenException();
             }
             return new AccessRefusedException(what
@@ -295,6 +295,11 @@ final class EtcdClient {
             return new ElectionException(what + ". Give the candidate less metadata, or raise --max-request-bytes");
         }
         return said.text("code").isEmpty() ? stranger(member, OK, said.toString()) : new UnavailableException(what);
+    }
+
+    /** Returns whether this login has led to this token; one that failed led to none. */
+    private static boolean isOf(CompletableFuture<String> login, String known) {
+        return login.isDone() && !login.isCompletedExceptionally() && login.join().equals(known);
     }
 
     /** At the beginning a wrong address; later, or if it says so, something on the way that passes. */

@@ -38,6 +38,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -431,6 +432,55 @@ class TroubleTest {
                     .containsExactly("/v3/auth/authenticate", "/v3/kv/put");
             requests.remove();
             assertThat(requests.remove().timeout().orElseThrow()).isLessThanOrEqualTo(time.minus(login));
+        }
+    }
+
+    /** It failed as that login had, though another login would do. */
+    @Test
+    void aTokenThatIsOverWhileALoginHasFailedIsFollowedByAnother() throws Exception {
+        var logins = new AtomicInteger();
+        var isHeld = new CountDownLatch(1);
+        var isLoginRefused = new CountDownLatch(1);
+        UnaryOperator<String> member = asked -> {
+            if (asked.contains("/v3/auth/authenticate")) {
+                return logins.incrementAndGet() == 2
+                        ? "{\"message\":\"planted\",\"code\":14}"
+                        : "{\"header\":{\"cluster_id\":\"1\"},\"token\":\"token-" + logins.get() + "\"}";
+            }
+            if (asked.contains("token-1")) {
+                isHeld.countDown();
+                await(isLoginRefused);
+                return "{\"message\":\"etcdserver: invalid auth token\",\"code\":16}";
+            }
+            return "{\"header\":{\"cluster_id\":\"1\"}}";
+        };
+        try (var server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+            for (var i = 0; i < 2; i++) { // one is held
+                var thread = new Thread(() -> answer(server, "200 OK", member, new AtomicInteger()));
+                thread.setDaemon(true);
+                thread.start();
+            }
+            var client = new EtcdClient(
+                    EtcdSettings.of(ConnectUri.parse("etcd://app:word@127.0.0.1:" + server.getLocalPort())),
+                    ReplaceableClient.of(HttpClient.newHttpClient()));
+            var first = client.write(RequestLimiter.Urgency.KEEP, "kv/put", "{}", PATIENCE);
+            await(isHeld);
+            client.forgetToken(); // as the watch does
+            assertThat(client.write(RequestLimiter.Urgency.KEEP, "kv/put", "{}", PATIENCE))
+                    .failsWithin(PATIENCE)
+                    .withThrowableThat()
+                    .withMessageContaining("planted");
+            isLoginRefused.countDown();
+            assertThat(first).succeedsWithin(PATIENCE);
+            assertThat(logins).hasValue(3);
+        }
+    }
+
+    private static void await(CountDownLatch event) {
+        try {
+            assertThat(event.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 
