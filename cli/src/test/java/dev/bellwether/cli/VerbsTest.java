@@ -651,6 +651,20 @@ class VerbsTest {
                 "e",
                 "--",
                 "true");
+        assertWrong("metadata without a value", "zone has no value", "run", "--metadata", "zone", "e", "--", "true");
+        for (var verb : List.of("run", "serve")) {
+            assertWrong(
+                    "metadata twice",
+                    "the key \"zone\" twice, with \"a\" and with \"b=c\": give it once",
+                    verb,
+                    "--metadata",
+                    "zone=a",
+                    "--metadata",
+                    "zone=b=c",
+                    "e",
+                    "--",
+                    "true");
+        }
         assertWrong("one signal of two", "belong together", "run", "--won", "USR1", "e", "--", "true");
         assertWrong(
                 "a signal that kills", "is not a signal", "run", "--won", "KILL", "--lost", "USR1", "e", "--", "true");

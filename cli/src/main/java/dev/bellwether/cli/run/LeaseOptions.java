@@ -2,7 +2,10 @@ package dev.bellwether.cli.run;
 
 import dev.bellwether.CandidacyConfig;
 import dev.bellwether.cli.command.BackendOptions;
+import dev.bellwether.cli.command.UsageException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import picocli.CommandLine.Mixin;
@@ -20,7 +23,7 @@ final class LeaseOptions {
     private int priority;
 
     @Option(names = "--metadata", paramLabel = "KEY=VALUE", description = "Show this to observers. Repeatable.")
-    private Map<String, String> metadata = new LinkedHashMap<>();
+    private List<String> metadata = new ArrayList<>();
 
     /** Returns the settings of a candidacy; what is set first yields to the options. */
     CandidacyConfig settings(LeasePlan plan, Consumer<CandidacyConfig.Builder> first) {
@@ -29,10 +32,28 @@ final class LeaseOptions {
                     .lease(plan.lease())
                     .standDownBudget(plan.budget())
                     .priority(priority)
-                    .metadata(metadata);
+                    .metadata(metadata());
             first.accept(builder);
             standing.set(builder);
             return builder.build();
         });
+    }
+
+    /** Of one key given twice, one value would be dropped. */
+    private Map<String, String> metadata() {
+        var all = new LinkedHashMap<String, String>();
+        for (var one : metadata) {
+            var equals = one.indexOf('=');
+            if (equals < 0) {
+                throw new UsageException("--metadata " + one + " has no value: write --metadata KEY=VALUE");
+            }
+            var key = one.substring(0, equals);
+            var former = all.put(key, one.substring(equals + 1));
+            if (former != null) {
+                throw new UsageException("--metadata names the key \"" + key + "\" twice, with \"" + former
+                        + "\" and with \"" + all.get(key) + "\": give it once");
+            }
+        }
+        return all;
     }
 }
