@@ -14,8 +14,11 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
@@ -42,6 +45,7 @@ final class KubernetesClient {
     private static final int TOO_LARGE = 413;
     private static final int INVALID = 422;
     private static final int FAILED = 500;
+    private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
     private final KubernetesSettings settings;
@@ -228,9 +232,25 @@ final class KubernetesClient {
 
     /** Returns for how long a server that has too much to do wants to be left alone. */
     static Duration pauseWanted(HttpHeaders headers) {
-        var seconds = headers.firstValue("Retry-After").orElse("1");
-        var pause = seconds.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(seconds)) : LONGEST_PAUSE;
+        var wanted = headers.firstValue("Retry-After").orElse("1").strip();
+        var pause = wanted.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(wanted)) : until(wanted, headers);
         return pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE;
+    }
+
+    /** An API server says seconds. A proxy may name a time, by its own clock. One that is over costs a second. */
+    private static Duration until(String time, HttpHeaders headers) {
+        try {
+            var now = headers.firstValue("Date").map(KubernetesClient::instant).orElseGet(Instant::now);
+            var pause = Duration.between(now, instant(time));
+            return pause.compareTo(SHORTEST_PAUSE) > 0 ? pause : SHORTEST_PAUSE;
+        } catch (DateTimeException e) {
+            return LONGEST_PAUSE; // neither seconds nor a time
+        }
+    }
+
+    private static Instant instant(String time) {
+        return ZonedDateTime.parse(time.strip(), DateTimeFormatter.RFC_1123_DATE_TIME)
+                .toInstant();
     }
 
     private CompletableFuture<Answer> attempt(

@@ -25,11 +25,15 @@ import dev.bellwether.testkit.Eventually;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
+import java.net.http.HttpHeaders;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -209,6 +213,32 @@ class RightsTest {
                 assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(1_500));
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "4; 4",
+                "40; 30",
+                "Sun, 06 Nov 1994 08:49:41 GMT; 4",
+                "Sun, 06 Nov 1994 09:49:37 GMT; 30",
+                "Sun, 06 Nov 1994 08:49:37 GMT; 1",
+                "Sat, 05 Nov 1994 08:49:37 GMT; 1",
+                "soon; 30"
+            })
+    void aServerMayNameTheTimeUntilWhichItIsLeftAlone(String retryAfter, int seconds) {
+        var said = Map.of("Retry-After", List.of(retryAfter), "Date", List.of("Sun, 06 Nov 1994 08:49:37 GMT"));
+        assertThat(KubernetesClient.pauseWanted(HttpHeaders.of(said, (name, value) -> true)))
+                .isEqualTo(Duration.ofSeconds(seconds));
+    }
+
+    @Test
+    void aTimeOfAServerThatDoesNotTellItsOwnIsByOurClock() {
+        var soon = ZonedDateTime.now(ZoneOffset.UTC).plusSeconds(20);
+        var said = Map.of("Retry-After", List.of(DateTimeFormatter.RFC_1123_DATE_TIME.format(soon)));
+        assertThat(KubernetesClient.pauseWanted(HttpHeaders.of(said, (name, value) -> true)))
+                .isBetween(Duration.ofSeconds(1), Duration.ofSeconds(20));
     }
 
     @Test
