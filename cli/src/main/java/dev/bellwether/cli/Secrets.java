@@ -2,6 +2,9 @@ package dev.bellwether.cli;
 
 import dev.bellwether.ElectionException;
 import dev.bellwether.spi.ConnectUri;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +18,8 @@ final class Secrets {
     private static final String HIDDEN = "***";
     /** The path of a file, and no beginning of a URI that somebody left out. */
     private static final Pattern PATH = Pattern.compile("(?:~|\\.{1,2})?/[^/:][^:]*", Pattern.DOTALL);
+    /** A file whose text stands in a URI. */
+    private static final Pattern CONTENT = Pattern.compile("\\$\\{file:([^}]*)\\}");
     /** A database in a file, which has no user. */
     private static final Pattern FILE = Pattern.compile("(?i)\\s*jdbc:(?:sqlite|h2):(?!.*//).*", Pattern.DOTALL);
 
@@ -59,6 +64,10 @@ final class Secrets {
                 || PATH.matcher(text).matches()) {
             return;
         }
+        if (isReadOnce(text)) {
+            suspects.add(text);
+            return;
+        }
         var harmless = false;
         try {
             var uri = ConnectUri.parse(text);
@@ -71,5 +80,17 @@ final class Secrets {
         if (!harmless && (text.indexOf('@') >= 0 || text.indexOf('=') >= 0)) {
             suspects.add(text); // quoted as it was typed, it may show a secret in a place where nobody expects one
         }
+    }
+
+    /** Returns whether part of this comes by a pipe: it was read before, and to open it again may wait forever. */
+    private static boolean isReadOnce(String text) {
+        return CONTENT.matcher(text).results().anyMatch(file -> {
+            try {
+                var path = Path.of(file.group(1));
+                return Files.exists(path) && !Files.isRegularFile(path);
+            } catch (InvalidPathException e) {
+                return false; // told when it is parsed
+            }
+        });
     }
 }

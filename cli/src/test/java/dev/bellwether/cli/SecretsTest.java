@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whatever is mistyped, however: nothing of a password comes out again. */
@@ -99,6 +100,19 @@ class SecretsTest {
                     .contains("cannot be read")
                     .doesNotContain("s3cr3t");
         }
+    }
+
+    /** It was opened once more for what it may hold, and nobody writes into it twice: the message never came. */
+    @Test
+    @Timeout(60)
+    void whatIsWrongIsToldThoughTheSecretCameByAPipe() throws Exception {
+        var pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        var writer = new ProcessBuilder("sh", "-c", "printf s3cr3t > \"$0\"", pipe.toString()).start();
+        var spoken = Spoken.of(Map.of(), "ls", "--on", "gopher://me:${file:" + pipe + "}@host/path");
+        assertThat(spoken.code()).isNotZero();
+        assertThat(spoken.err()).contains("no backend for the scheme").doesNotContain("s3cr3t");
+        assertThat(writer.waitFor()).isZero();
     }
 
     /** Returns what a log would hold of it. */
