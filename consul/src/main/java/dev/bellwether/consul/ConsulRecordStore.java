@@ -25,6 +25,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Records under a prefix of Consul. Thread-safe. */
 final class ConsulRecordStore implements RecordStore {
@@ -39,6 +41,7 @@ final class ConsulRecordStore implements RecordStore {
      * Consul leaves a key at its index if it has the value that is written. But an index that stays would let a late
      * claim in, which the write was to keep away. So no value is written twice over itself.
      */
+    private static final Logger log = LoggerFactory.getLogger(ConsulRecordStore.class);
     private static final Duration CLOCK_STEP = Duration.ofSeconds(1);
     private static final Duration GONE_FOR_LONG = Duration.ofMinutes(1);
     private static final Duration CLEANING = Duration.ofSeconds(5);
@@ -48,6 +51,7 @@ final class ConsulRecordStore implements RecordStore {
     private final ConsulClient client;
     private final ConsulWatch watch;
     private final LastSeen<Stored> known = new LastSeen<>();
+    private final LastSeen<Long> unwitnessed = new LastSeen<>(); // by key, the index at which that was told
 
     /** What was last seen of a key. */
     private record Stored(long revision, String value) {}
@@ -129,6 +133,7 @@ final class ConsulRecordStore implements RecordStore {
         operations.add(operation("set", witness(key, value), ",\"Value\":\"\""));
         return client.write(urgency, transaction(operations), timeout).thenApply(answer -> {
             if (!answer.isDone()) {
+                warnOfWitness(name, expected, present.isPresent(), answer.json().list("Errors"));
                 return Written.outdated(-1);
             }
             var revision = answer.json().list("Results").stream()
@@ -140,6 +145,30 @@ final class ConsulRecordStore implements RecordStore {
             known.put(name, new Stored(revision, value));
             return Written.at(revision, now);
         });
+    }
+
+    /**
+     * Consul names all operations that failed. If that is the first alone, the index is the one that we know, and the
+     * witness is not there. Each further write of the record is refused then.
+     */
+    private void warnOfWitness(String name, long expected, boolean isAsked, List<Json> errors) {
+        if (!isAsked || errors.size() != 1 || errors.get(0).number("OpIndex") != 0) {
+            return; // somebody else has written
+        }
+        if (!unwitnessed.of(name).equals(Optional.of(expected))) { // told once
+            unwitnessed.put(name, expected);
+            log.warn(
+                    "{}: the witness of the key {}, at index {}, is gone. Either somebody deleted keys under"
+                            + " {}witnesses/, or wrote this key, by hand; or the servers were put back to an older"
+                            + " state, which passes. Nobody can claim or renew by this key. If that lasts, close all candidacies"
+                            + " that use it, wait for their longest lease, delete the key (consul kv delete '{}'),"
+                            + " and start them again",
+                    settings,
+                    name,
+                    expected,
+                    settings.prefix(),
+                    name);
+        }
     }
 
     private Found found(String name, Json kv) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.bellwether.UnavailableException;
 import dev.bellwether.fixtures.ConsulServers;
+import dev.bellwether.fixtures.LogSaid;
 import dev.bellwether.fixtures.RecordFacts;
 import dev.bellwether.http.ReplaceableClient;
 import dev.bellwether.spi.ConnectUri;
@@ -95,6 +96,43 @@ class RecordsTest extends RecordFacts {
                             .revision())
                     .isGreaterThan(first.revision());
         }
+    }
+
+    /** Nobody could be elected from then on, and nothing said why. */
+    @Test
+    void aRecordWhoseWitnessWasDeletedByHandIsNamedOnceWithWhatToDo() {
+        var name = "unwitnessed/records/" + key.path();
+        try (var said = new LogSaid();
+                var store = open("/unwitnessed");
+                var other = open("/unwitnessed")) {
+            var first = now(store.write(key, 0, new Draft("one", ""), Urgency.KEEP, PATIENCE));
+            now(other.read(key, Urgency.LOOK, PATIENCE));
+            var second = now(other.write(key, first.revision(), new Draft("two", ""), Urgency.KEEP, PATIENCE));
+            assertThat(now(store.write(key, first.revision(), new Draft("late", ""), Urgency.KEEP, PATIENCE))
+                            .done())
+                    .isFalse();
+            assertThat(said.warnings("witness")).as("another has written").isEmpty();
+
+            deleteTree("unwitnessed/witnesses/");
+            for (var i = 0; i < 2; i++) {
+                assertThat(now(other.write(key, second.revision(), new Draft("three", ""), Urgency.KEEP, PATIENCE))
+                                .done())
+                        .isFalse();
+            }
+            assertThat(said.warnings("the witness of the key " + name, "consul kv delete '" + name + "'"))
+                    .hasSize(1);
+
+            deleteTree(name);
+            assertThat(now(store.write(key, 0, new Draft("four", ""), Urgency.KEEP, PATIENCE))
+                            .revision())
+                    .isGreaterThan(second.revision());
+        }
+    }
+
+    private static void deleteTree(String keys) {
+        var done = servers.member(0)
+                .put("/v1/txn", "[{\"KV\":{\"Verb\":\"delete-tree\",\"Key\":\"" + keys + "\"}}]", "");
+        assertThat(done).contains("\"Errors\":null");
     }
 
     @Test
