@@ -160,9 +160,9 @@ final class ConsulRecordStore implements RecordStore {
             log.warn(
                     "{}: the witness of the key {}, at index {}, is gone. Either somebody deleted keys under"
                             + " {}witnesses/, or wrote this key, by hand; or the servers were put back to an older"
-                            + " state, which passes. Nobody can claim or renew by this key. If that lasts, close all candidacies"
-                            + " that use it, wait for their longest lease, delete the key (consul kv delete '{}'),"
-                            + " and start them again",
+                            + " state, which passes. Nobody can claim or renew by this key. If that lasts, close all"
+                            + " candidacies that use it, wait for their longest lease, delete the key (consul kv"
+                            + " delete '{}'), and start them again",
                     settings,
                     name,
                     expected,
