@@ -158,6 +158,21 @@ class MysqlStore extends Store {
         }
     }
 
+    /** As a relay deletes, which this does, too. */
+    @Override
+    <T> T changing(Connection connection, Transaction<T> change) throws SQLException {
+        return isolated(connection, Connection.TRANSACTION_REPEATABLE_READ, () -> {
+            prepare(connection, true);
+            return andBack(change, () -> restore(connection));
+        });
+    }
+
+    /** One that locks takes no snapshot. The first that does not has the others see nothing that comes behind it. */
+    @Override
+    String ofLocked(String query) {
+        return query + " FOR UPDATE";
+    }
+
     private String select(Wanted wanted) {
         if (wanted.shards() == 1) {
             return "SELECT id, event_id, topic, record_key, CASE WHEN " + SIZE + " <= " + wanted.inline()

@@ -348,8 +348,9 @@ public final class OutboxAdmin {
             try (var update = connection.prepareStatement("UPDATE " + table.relay() + " SET shards = ?, low = ?,"
                     + " seen = CASE WHEN shard = " + Store.WHOLE + " THEN CURRENT_TIMESTAMP ELSE seen END")) {
                 // rows change their shard, so what was decided for one says nothing of another
-                var low = Store.number(connection, store(connection, table).low());
-                var before = shards(connection, ofShards());
+                var store = store(connection, table);
+                var low = Store.number(connection, store.ofLocked(store.low()));
+                var before = division(connection, store);
                 update.setInt(1, shards);
                 update.setLong(2, low);
                 update.executeUpdate();
@@ -380,7 +381,7 @@ public final class OutboxAdmin {
                 update.setString(1, name);
                 update.executeUpdate();
             }
-            var shards = shards(connection, ofShards());
+            var shards = division(connection, store(connection, table));
             fence(old, shards, kafka);
             forgetPublished(connection, old, shards, kafka, true);
         });
@@ -434,7 +435,7 @@ public final class OutboxAdmin {
         Change keep = connection -> new Republisher(connection, rotated(connection), which).keep();
         change(name.get(), keep, connection -> {
             var rotated = rotated(connection);
-            var shards = shards(connection, ofShards());
+            var shards = division(connection, rotated);
             // what is published and not yet written down is written down first, or it would be taken for published
             // later
             fence(config, shards, kafka);
@@ -516,7 +517,7 @@ public final class OutboxAdmin {
         try (var own = connect()) {
             var connection = own.connection();
             var store = store(connection, table);
-            Store.isolated(connection, Connection.TRANSACTION_READ_COMMITTED, () -> {
+            store.changing(connection, () -> {
                 var patience = connection.getNetworkTimeout();
                 if (patience == 0) {
                     return changed(connection, store, name, before, change);
@@ -534,7 +535,7 @@ public final class OutboxAdmin {
             return store.transaction(connection, silence, () -> {
                 before.in(connection);
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = store.tenant(connection, Store.WHOLE);
+                var there = store.lockedName(connection);
                 if (there.isPresent() && !there.get().equals(name)) {
                     throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }
@@ -544,12 +545,12 @@ public final class OutboxAdmin {
         }
     }
 
-    private String ofShards() {
-        return table.relay() + " WHERE shard > " + Store.WHOLE;
-    }
-
-    private static int shards(Connection connection, String ofShards) throws SQLException {
-        return (int) Store.number(connection, "SELECT coalesce(max(shards), 1) FROM " + ofShards);
+    /** Returns into how many shards the outbox is divided; 1 if nobody has led one yet. */
+    private static int division(Connection connection, Store store) throws SQLException {
+        return (int) Store.number(
+                connection,
+                store.ofLocked("SELECT coalesce(max(shards), 1) FROM " + store.table.relay() + " WHERE shard > "
+                        + Store.WHOLE));
     }
 
     /**

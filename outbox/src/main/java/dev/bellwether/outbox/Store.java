@@ -292,12 +292,33 @@ abstract class Store {
 
     /** Returns who made a shard its own last. */
     final Optional<String> tenant(Connection connection, int shard) throws SQLException {
-        try (var query = connection.prepareStatement("SELECT relay FROM " + table.relay() + " WHERE shard = ?")) {
-            query.setInt(1, shard);
-            try (var result = query.executeQuery()) {
-                return result.next() ? Optional.ofNullable(result.getString(1)) : Optional.empty();
-            }
+        return tenant(connection, tenant(shard));
+    }
+
+    /** Returns the name of the outbox, in a transaction that has locked all rows of the shards. */
+    final Optional<String> lockedName(Connection connection) throws SQLException {
+        return tenant(connection, ofLocked(tenant(WHOLE)));
+    }
+
+    private String tenant(int shard) {
+        return "SELECT relay FROM " + table.relay() + " WHERE shard = " + shard;
+    }
+
+    private static Optional<String> tenant(Connection connection, String sql) throws SQLException {
+        try (var query = connection.createStatement();
+                var result = query.executeQuery(sql)) {
+            return result.next() ? Optional.ofNullable(result.getString(1)) : Optional.empty();
         }
+    }
+
+    /** Does what changes what all relays must agree on, with the connection as that needs it. */
+    <T> T changing(Connection connection, Transaction<T> change) throws SQLException {
+        return isolated(connection, Connection.TRANSACTION_READ_COMMITTED, change);
+    }
+
+    /** Returns a query for rows that its transaction has locked, so that what is read later is as new as then. */
+    String ofLocked(String query) {
+        return query;
     }
 
     /**

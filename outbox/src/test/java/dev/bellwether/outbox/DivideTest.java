@@ -9,9 +9,11 @@ import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -153,6 +155,85 @@ class DivideTest {
                     .isInstanceOf(CompletionException.class)
                     .hasCauseInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("divided into 2 shards");
+        }
+    }
+
+    /** A server may be set so, and a pool may have its sessions so. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void outboxIsDividedAndRenamedBesideABinaryLogOfStatementsAndSafeUpdates(Kind kind) throws Exception {
+        try (var server = MysqlFamilyServer.start(kind, "--log-bin=log", "--server-id=1", "--binlog-format=STATEMENT");
+                var stage = new RelayStage(
+                        Servers.dataSource(server.uri() + "&sessionVariables=sql_safe_updates=1"),
+                        OutboxTable.Layout.BELLWETHER)) {
+            publish(stage, begin(stage));
+            var admin = OutboxAdmin.of(stage.database, stage.table);
+            var kafka = Map.<String, Object>of("bootstrap.servers", stage.bootstrap);
+            admin.divide(stage.name, 1, kafka);
+            assertThat(stage.left()).as("rows that were published, and stay").isZero();
+            assertThat(admin.state().shards()).hasSize(1);
+            admin.rename(stage.name, "another", kafka);
+            assertThat(stage.number("SELECT count(*) FROM " + stage.table.relay() + " WHERE relay = 'another'"))
+                    .isEqualTo(1);
+        }
+    }
+
+    /** The old leader goes on to publish until its producers are fenced, which is behind the first reads. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void whatIsPublishedWhileTheOutboxIsBeingDividedIsNotPublishedAgain(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            var epoch = begin(stage);
+            var updates = new AtomicInteger();
+            var dividing = FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                @Override
+                public void before(String statement) {
+                    if (statement.equals("report") && updates.incrementAndGet() == 2) { // the epochs are raised
+                        publish(stage, epoch);
+                    }
+                }
+            });
+            OutboxAdmin.of(dividing, stage.table).divide(stage.name, 3, Map.of("bootstrap.servers", stage.bootstrap));
+            assertThat(updates).hasValueGreaterThanOrEqualTo(2);
+            assertThat(stage.left()).as("rows that were published, and stay").isZero();
+        }
+    }
+
+    /** Leads two shards, as an old relay, and returns the epoch of the first. */
+    private static long begin(RelayStage stage) throws Exception {
+        stage.config(more -> more).progress().recover(0, 0, 2);
+        try (var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table);
+            store.prepare(connection, true);
+            store.acquire(connection, new Store.Claim(stage.name, 1, 2, "old", true));
+            var epoch = store.acquire(connection, new Store.Claim(stage.name, 0, 2, "old", true))
+                    .epoch();
+            assertThat(store.mark(connection, 0, epoch, new ProgressMark(epoch, 0)))
+                    .isTrue();
+            return epoch;
+        }
+    }
+
+    /** Publishes a row of the first shard, and does not delete it. */
+    private static void publish(RelayStage stage, long epoch) {
+        var config = stage.config(more -> more);
+        try (var producer = new KafkaProducer<byte[], byte[]>(
+                ProducerSettings.of(config, config.transactionalIds(0).get(0)))) {
+            stage.execute("INSERT INTO " + stage.table.name() + " (id, event_id, topic) VALUES (1, 'e', '" + stage.topic
+                    + "')");
+            var row = new Row(1, "e", stage.topic, null, null, null, -1, -1, 0, false);
+            producer.initTransactions();
+            producer.beginTransaction();
+            var unused = producer.send(new ProducerRecord<>(stage.topic, new byte[0]));
+            unused = producer.send(config.progress().record(0, Published.of(1, 0, epoch, List.of(row))));
+            producer.commitTransaction();
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 
