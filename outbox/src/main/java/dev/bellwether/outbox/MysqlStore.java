@@ -359,22 +359,28 @@ class MysqlStore extends Store {
     }
 
     @Override
+    String sharing() {
+        return "LOCK IN SHARE MODE";
+    }
+
+    @Override
     long beginning() {
         return -1;
     }
 
     /** Nothing was read in this transaction before it has the row, so what is read next is what is committed then. */
     @Override
-    Tenancy raise(Connection connection, Claim claim) throws SQLException {
+    Tenancy raise(Connection connection, Claim claim, long first) throws SQLException {
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                 + " (shard, shards, epoch, low, sent, rate, relay)"
-                + " VALUES (?, ?, 1, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE "
+                + " VALUES (?, ?, ?, ?, 0, 0, ?) ON DUPLICATE KEY UPDATE "
                 + raiseEpoch("", claim.keepsProgress())
                 + ", relay = VALUES(relay), since = CURRENT_TIMESTAMP(3), seen = CURRENT_TIMESTAMP(3), rate = 0")) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
-            upsert.setLong(3, beginning());
-            upsert.setString(4, claim.relay());
+            upsert.setLong(3, first);
+            upsert.setLong(4, beginning());
+            upsert.setString(5, claim.relay());
             upsert.executeUpdate();
         }
         return tenancy(connection, claim.shard()).orElseThrow();

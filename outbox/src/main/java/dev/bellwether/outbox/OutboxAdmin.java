@@ -357,8 +357,13 @@ public final class OutboxAdmin {
                 fence(config, Math.max(before, shards), kafka);
                 forgetPublished(connection, config, before, kafka, false);
             }
-            try (var forget =
-                    connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
+            try (var keep = connection.prepareStatement(
+                            "UPDATE " + table.relay() + " SET epoch = ? WHERE shard = " + Store.WHOLE);
+                    var forget =
+                            connection.prepareStatement("DELETE FROM " + table.relay() + " WHERE shard >= " + shards)) {
+                // a shard that there is again one day gets no epoch by which somebody may still delete
+                keep.setLong(1, Store.number(connection, "SELECT max(epoch) FROM " + table.relay()));
+                keep.executeUpdate();
                 forget.executeUpdate();
             }
         });
@@ -534,8 +539,8 @@ public final class OutboxAdmin {
         try (var lock = connection.prepareStatement("UPDATE " + table.relay() + " SET " + Store.raiseEpoch("", true))) {
             return store.transaction(connection, silence, () -> {
                 before.in(connection);
+                var there = store.lockedName(connection); // first, as those who acquire a shard do
                 lock.executeUpdate(); // nobody deletes or reports from here on, so what is read now stays
-                var there = store.lockedName(connection);
                 if (there.isPresent() && !there.get().equals(name)) {
                     throw new IllegalStateException(Refusals.name(table.name(), there.get(), name));
                 }

@@ -462,22 +462,28 @@ class PostgresStore extends Store {
     }
 
     @Override
+    String sharing() {
+        return "FOR SHARE";
+    }
+
+    @Override
     long beginning() {
         return Long.MIN_VALUE + 1;
     }
 
     @Override
-    Tenancy raise(Connection connection, Claim claim) throws SQLException {
+    Tenancy raise(Connection connection, Claim claim, long first) throws SQLException {
         try (var upsert = connection.prepareStatement("INSERT INTO " + table.relay()
                 + " AS r (shard, shards, epoch, low, sent, rate, relay, since, seen)"
-                + " VALUES (?, ?, 1, ?, 0, 0, ?, now(), now())"
+                + " VALUES (?, ?, ?, ?, 0, 0, ?, now(), now())"
                 + " ON CONFLICT (shard) DO UPDATE SET " + raiseEpoch("r.", claim.keepsProgress())
                 + ", relay = excluded.relay, since = now(), seen = now(), rate = 0"
                 + " RETURNING " + TENANCY)) {
             upsert.setInt(1, claim.shard());
             upsert.setInt(2, claim.shards());
-            upsert.setLong(3, beginning());
-            upsert.setString(4, claim.relay());
+            upsert.setLong(3, first);
+            upsert.setLong(4, beginning());
+            upsert.setString(5, claim.relay());
             try (var result = upsert.executeQuery()) {
                 result.next();
                 return tenancy(result);

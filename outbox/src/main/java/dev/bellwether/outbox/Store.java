@@ -247,7 +247,10 @@ abstract class Store {
                 found.setString(3, claim.outbox());
                 found.executeUpdate();
             }
-            var tenancy = raise(connection, claim);
+            // and nobody divides the outbox until we are done, also if the shard has no row to lock
+            var before = number(
+                    connection, "SELECT epoch FROM " + table.relay() + " WHERE shard = " + WHOLE + " " + sharing());
+            var tenancy = raise(connection, claim, before + 1);
             requireOurs(connection, claim); // it may have been divided, or founded, while we waited for a row
             if (asFound(connection).form() != form()) {
                 throw new IllegalStateException("table " + table.name() + " was given another form in the meantime");
@@ -275,8 +278,15 @@ abstract class Store {
     /** Inserts shard, shards and relay as a row that is nobody's, unless it is there; waits for who is about to. */
     abstract String found();
 
-    /** Inserts the row of a shard, or raises its epoch. */
-    abstract Tenancy raise(Connection connection, Claim claim) throws SQLException;
+    /** Returns what makes a query wait for those who change its rows, and keeps others from changing them. */
+    abstract String sharing();
+
+    /**
+     * Inserts the row of a shard, or raises its epoch.
+     *
+     * @param first its epoch if it has no row: above all that a shard has had in former divisions
+     */
+    abstract Tenancy raise(Connection connection, Claim claim, long first) throws SQLException;
 
     /** Returns the mark of a shard that nobody has led: no row is before it. */
     abstract long beginning();
@@ -295,9 +305,9 @@ abstract class Store {
         return tenant(connection, tenant(shard));
     }
 
-    /** Returns the name of the outbox, in a transaction that has locked all rows of the shards. */
+    /** Returns the name of the outbox, and locks the row that has it. */
     final Optional<String> lockedName(Connection connection) throws SQLException {
-        return tenant(connection, ofLocked(tenant(WHOLE)));
+        return tenant(connection, tenant(WHOLE) + " FOR UPDATE");
     }
 
     private String tenant(int shard) {

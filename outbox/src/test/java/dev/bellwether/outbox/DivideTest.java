@@ -117,7 +117,13 @@ class DivideTest {
 
     @Test
     void relayThatWaitedForTheRowWhileItWasDividedIsRefusedOnPostgres() throws Exception {
-        isRefused(Servers.dataSource(PostgresServer.shared().uri()));
+        isRefused(Servers.dataSource(PostgresServer.shared().uri()), 0);
+    }
+
+    /** There is no row of its own for which it would wait. */
+    @Test
+    void relayOfAShardThatNobodyHasLedIsRefusedWhileItIsDividedOnPostgres() throws Exception {
+        isRefused(Servers.dataSource(PostgresServer.shared().uri()), 1);
     }
 
     @ParameterizedTest
@@ -125,36 +131,41 @@ class DivideTest {
             value = Kind.class,
             names = {"MARIADB", "MYSQL"})
     void relayThatWaitedForTheRowWhileItWasDividedIsRefused(Kind kind) throws Exception {
-        isRefused(Servers.dataSource(MysqlFamilyServer.shared(kind).uri()));
+        isRefused(Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), 0);
+        isRefused(Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), 1);
     }
 
-    private static void isRefused(DataSource database) throws Exception {
+    private static void isRefused(DataSource database, int shard) throws Exception {
         var table = OutboxTable.named(Servers.fresh("divided"));
         try (var dividing = database.getConnection();
                 var late = database.getConnection()) {
             var store = Store.of(dividing, table);
             OutboxSchema.create(dividing, store);
-            store.acquire(dividing, new Store.Claim("x", 0, 1, "first", true));
+            store.acquire(dividing, new Store.Claim("x", 0, 2, "first", true));
             store.prepare(late, true);
             dividing.setAutoCommit(false);
             execute(dividing, "UPDATE " + table.relay() + " SET epoch = epoch + 1");
             var acquiring = CompletableFuture.supplyAsync(
                     () -> {
                         try {
-                            return store.acquire(late, new Store.Claim("x", 0, 1, "late", true));
+                            return store.acquire(late, new Store.Claim("x", shard, 2, "late", true));
                         } catch (SQLException e) {
                             throw new IllegalArgumentException(e);
                         }
                     },
                     task -> new Thread(task, "late").start());
-            Eventually.eventually("it waits for the row", RelayStage.PATIENCE, () -> waits(database));
-            execute(dividing, "UPDATE " + table.relay() + " SET shards = 2");
+            Eventually.eventually(
+                    "it waits for the row", RelayStage.PATIENCE, () -> acquiring.isDone() || waits(database));
+            assertThat(acquiring)
+                    .as("NEVER: a relay of the old division is admitted")
+                    .isNotDone();
+            execute(dividing, "UPDATE " + table.relay() + " SET shards = 3");
             dividing.commit();
             assertThatThrownBy(acquiring::join)
                     .as("NEVER: a relay of the old division is admitted")
                     .isInstanceOf(CompletionException.class)
                     .hasCauseInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("divided into 2 shards");
+                    .hasMessageContaining("divided into 3 shards");
         }
     }
 
@@ -201,6 +212,43 @@ class DivideTest {
             OutboxAdmin.of(dividing, stage.table).divide(stage.name, 3, Map.of("bootstrap.servers", stage.bootstrap));
             assertThat(updates).hasValueGreaterThanOrEqualTo(2);
             assertThat(stage.left()).as("rows that were published, and stay").isZero();
+        }
+    }
+
+    /** It would let a relay delete that has been frozen since an earlier division, and what it has not published. */
+    @Test
+    void epochOfAFormerDivisionDoesNotComeBack() throws Exception {
+        try (var stage = new RelayStage()) {
+            epochDoesNotComeBack(stage);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void epochOfAFormerDivisionDoesNotComeBackOnMariaDbAndMySql(Kind kind) throws Exception {
+        try (var stage = new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER)) {
+            epochDoesNotComeBack(stage);
+        }
+    }
+
+    private static void epochDoesNotComeBack(RelayStage stage) throws Exception {
+        try (var connection = stage.connect()) {
+            var store = Store.of(connection, stage.table).asFound(connection);
+            store.prepare(connection, true);
+            var claim = new Store.Claim(stage.name, 1, 2, "relay", false);
+            var frozen = store.acquire(connection, claim).epoch();
+            for (var shards = 1; shards <= 2; shards++) {
+                OutboxAdmin.of(stage.database, stage.table)
+                        .divide(stage.name, shards, Map.of("bootstrap.servers", stage.bootstrap));
+            }
+            stage.stash(Message.of(stage.topic, "k", "0"));
+            assertThat(store.acquire(connection, claim).epoch()).isGreaterThan(frozen);
+            assertThat(store.delete(connection, 1, frozen, new long[] {1}))
+                    .as("NEVER: who led an earlier division deletes what another is to publish")
+                    .isZero();
         }
     }
 

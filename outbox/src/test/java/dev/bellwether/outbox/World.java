@@ -402,7 +402,12 @@ final class World extends Store {
     }
 
     @Override
-    Tenancy raise(Connection connection, Claim claim) {
+    String sharing() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    Tenancy raise(Connection connection, Claim claim, long first) {
         throw new UnsupportedOperationException();
     }
 
