@@ -107,7 +107,8 @@ class SecretsTest {
     @Timeout(60)
     void whatIsWrongIsToldThoughTheSecretCameByAPipe() throws Exception {
         var pipe = folder.resolve("pipe");
-        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
         var writer = new ProcessBuilder("sh", "-c", "printf s3cr3t > \"$0\"", pipe.toString()).start();
         var spoken = Spoken.of(Map.of(), "ls", "--on", "gopher://me:${file:" + pipe + "}@host/path");
         assertThat(spoken.code()).isNotZero();

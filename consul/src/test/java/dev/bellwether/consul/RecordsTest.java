@@ -130,8 +130,8 @@ class RecordsTest extends RecordFacts {
     }
 
     private static void deleteTree(String keys) {
-        var done = servers.member(0)
-                .put("/v1/txn", "[{\"KV\":{\"Verb\":\"delete-tree\",\"Key\":\"" + keys + "\"}}]", "");
+        var done =
+                servers.member(0).put("/v1/txn", "[{\"KV\":{\"Verb\":\"delete-tree\",\"Key\":\"" + keys + "\"}}]", "");
         assertThat(done).contains("\"Errors\":null");
     }
 

@@ -299,7 +299,9 @@ final class EtcdClient {
 
     /** Returns whether this login has led to this token; one that failed led to none. */
     private static boolean isOf(CompletableFuture<String> login, String known) {
-        return login.isDone() && !login.isCompletedExceptionally() && login.join().equals(known);
+        return login.isDone()
+                && !login.isCompletedExceptionally()
+                && login.join().equals(known);
     }
 
     /** At the beginning a wrong address; later, or if it says so, something on the way that passes. */
