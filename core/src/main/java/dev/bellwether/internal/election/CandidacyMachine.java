@@ -110,7 +110,6 @@ public final class CandidacyMachine {
     private boolean endTold = true;
 
     private @Nullable Departure departure;
-    private boolean farewellTold;
     private boolean broken;
     /** While leaving after a broken turn: when to wait no more for the seat. */
     private @Nullable Long leftByNanos;
@@ -152,8 +151,7 @@ public final class CandidacyMachine {
 
     // ---------------------------------------------------------------- commands of the application
 
-    public void start(Moment now) {
-        pulsedNanos = now.nanos();
+    public void start() {
         claim(); // unless we were told to leave before we had begun
     }
 
@@ -624,14 +622,11 @@ public final class CandidacyMachine {
 
     private void leave() {
         claimAtNanos = null;
-        if (farewellTold) {
-            // we come here again after a turn that was broken
-        } else if (failure != null) {
+        if (failure != null) {
             effects.tell(new LeadershipEvent.Failed(standing.election(), failure));
         } else if (ended) {
             effects.tell(new LeadershipEvent.Ended(standing.election()));
         }
-        farewellTold = true;
         become(Phase.LEAVING, null);
         seat.leave();
     }

@@ -138,7 +138,7 @@ public final class LoopCandidacy implements Candidacy {
     }
 
     public void start() {
-        loop.execute(() -> turn(machine::start));
+        loop.execute(() -> turn(now -> machine.start()));
     }
 
     /** Lets an overdue deadline take effect, and whatever went wrong be fixed; called now and then, on the loop. */

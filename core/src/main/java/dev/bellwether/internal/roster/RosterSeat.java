@@ -99,7 +99,7 @@ final class RosterSeat implements CandidacyMachine.Effects {
     // ---------------------------------------------------------------- commands
 
     void start() {
-        turn(machine::start);
+        turn(now -> machine.start());
     }
 
     void check() {

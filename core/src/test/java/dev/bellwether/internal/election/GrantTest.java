@@ -36,7 +36,7 @@ class GrantTest {
 
     @Test
     void aGrantThatIsToldTwiceIsAProofAndReleasesNothing() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         clock.forward(Duration.ofSeconds(3));
         grant(7);
@@ -47,7 +47,7 @@ class GrantTest {
 
     @Test
     void whoWasToldOfAGrantThatCouldNotBeToldToAllIsToldOfItsEnd() {
-        machine.start(clock.now());
+        machine.start();
         failsToTell = true;
         assertThatThrownBy(() -> grant(7)).isInstanceOf(OutOfMemoryError.class);
         machine.broken(clock.now(), new ElectionException("planted"));
@@ -56,7 +56,7 @@ class GrantTest {
 
     @Test
     void aGrantUnderAnotherTokenEndsTheMandateBeforeTheSeatIsReleased() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         var first = term();
         grant(8);
@@ -67,7 +67,7 @@ class GrantTest {
 
     @Test
     void aGrantThatIsToldAfterTheSeatWasGivenUpAndIsClaimedAgainIsNotOurs() {
-        machine.start(clock.now());
+        machine.start();
         var since = clock.now();
         machine.standAside(clock.now());
         machine.standAgain(clock.now());
@@ -82,7 +82,7 @@ class GrantTest {
     @Test
     void whoWasToldToStandByClaimsNothingAndGivesBackWhatItIsGranted() {
         machine.standAside(clock.now());
-        machine.start(clock.now());
+        machine.start();
         machine.pulse(clock.now());
         grant(7);
         clock.forward(config.lease().multipliedBy(3));
@@ -96,7 +96,7 @@ class GrantTest {
 
     @Test
     void whoWasToldToStandByAndResignsLeaves() {
-        machine.start(clock.now());
+        machine.start();
         machine.standAside(clock.now());
         machine.resign(clock.now());
         machine.standAside(clock.now());
@@ -106,7 +106,7 @@ class GrantTest {
 
     @Test
     void aProofThatIsToldLateTakesNothingAway() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         var before = clock.now();
         clock.forward(Duration.ofSeconds(3));
@@ -118,7 +118,7 @@ class GrantTest {
 
     @Test
     void aGrantOfWhichNothingIsLeftIsGivenBackAndToldToNobody() {
-        machine.start(clock.now());
+        machine.start();
         var since = clock.now();
         clock.forward(config.lease());
         machine.granted(clock.now(), 7, new Proof(since, config.lease()));
@@ -127,7 +127,7 @@ class GrantTest {
 
     @Test
     void aGrantThatWasGivenBackByOneThatStoodAsideIsNotOursWhenItIsToldAgain() {
-        machine.start(clock.now());
+        machine.start();
         machine.standAside(clock.now());
         clock.forward(Duration.ofMillis(1));
         var since = clock.now();
@@ -140,7 +140,7 @@ class GrantTest {
 
     @Test
     void workThatEndedInTimeIsNotFencedThoughTheFailureCannotBeTold() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         machine.fail(clock.now(), new ElectionException("planted"));
         failsToTell = true;
@@ -151,7 +151,7 @@ class GrantTest {
 
     @Test
     void aSeatThatTakesItsTimeToLeaveIsNotTakenForGone() {
-        machine.start(clock.now());
+        machine.start();
         machine.resign(clock.now());
         for (var look = 0; look < 10; look++) {
             clock.forward(config.renewInterval());
@@ -165,7 +165,7 @@ class GrantTest {
 
     @Test
     void aMandateIsOverBeforeAnybodyIsToldAndBeforeTheSeatIsConceded() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         machine.leaveToOthers(clock.now());
         assertThat(done).containsExactly("claim", "Acquired", "ended STOOD_DOWN", "concede", "Revoked");
@@ -173,7 +173,7 @@ class GrantTest {
 
     @Test
     void theLossOfAnotherTokenEndsNothing() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         machine.lost(clock.now(), 6, Cause.REPLACED);
         assertThat(term().isValid()).isTrue();
@@ -182,7 +182,7 @@ class GrantTest {
 
     @Test
     void anAbandonedLeaderConcedesItsSeatSoThatItIsRenewedNoLonger() {
-        machine.start(clock.now());
+        machine.start();
         grant(7);
         machine.abandon(clock.now());
         assertThat(done).containsExactly("claim", "Acquired", "ended RESIGNED", "concede");

@@ -43,7 +43,7 @@ class HardEndTest {
 
     @BeforeEach
     void lead() {
-        machine.start(clock.now());
+        machine.start();
         machine.granted(clock.now(), 7, new Proof(clock.now(), config.lease()));
     }
 

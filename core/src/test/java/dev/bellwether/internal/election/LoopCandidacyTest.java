@@ -287,7 +287,7 @@ class LoopCandidacyTest {
                 new SettingsTest.Written(),
                 Duration.ofMillis(500));
         machine.resign(rig.clock.now());
-        machine.start(rig.clock.now());
+        machine.start();
         assertThat(claims).containsExactly("leave");
     }
 
@@ -297,7 +297,7 @@ class LoopCandidacyTest {
         var effects = new SettingsTest.Written();
         var machine = new CandidacyMachine(
                 standing, rig.clock, new SettingsTest.NoSeat(new ArrayList<>()), effects, Duration.ofMillis(500));
-        machine.start(rig.clock.now());
+        machine.start();
         machine.resign(rig.clock.now());
         machine.fail(rig.clock.now(), new dev.bellwether.ElectionException("planted"));
         machine.left(Departure.CONFIRMED);
@@ -315,7 +315,7 @@ class LoopCandidacyTest {
                 new SettingsTest.Written(),
                 Duration.ofMillis(500));
         var now = rig.clock.now();
-        machine.start(now);
+        machine.start();
         machine.granted(now, 1, new dev.bellwether.spi.Proof(now, Duration.ofSeconds(10)));
         machine.broken(now, new dev.bellwether.ElectionException("planted"));
         machine.workEnded(now);
@@ -335,7 +335,7 @@ class LoopCandidacyTest {
         var machine = new CandidacyMachine(
                 standing, rig.clock, new SettingsTest.NoSeat(new ArrayList<>()), effects, Duration.ofMillis(500));
         var now = rig.clock.now();
-        machine.start(now);
+        machine.start();
         machine.granted(now, 1, new dev.bellwether.spi.Proof(now, Duration.ofSeconds(10)));
         machine.asked(now, 1, Cause.REVOKED_BY_OPERATOR, Duration.ofSeconds(2));
         machine.lost(now, 1, Cause.ENDED);

@@ -269,7 +269,7 @@ class SettingsTest {
             var effects = new Written();
             var machine = new CandidacyMachine(
                     standing, rig.clock, new NoSeat(new ArrayList<>()), effects, Duration.ofMillis(500));
-            machine.start(rig.clock.now());
+            machine.start();
             machine.granted(rig.clock.now(), 1, new Proof(rig.clock.now(), Duration.ofSeconds(10)));
             rig.clock.forward(Duration.ofMillis(7_900));
             machine.tick(rig.clock.now());
@@ -286,7 +286,7 @@ class SettingsTest {
         var standing = new Standing("billing", "a", "i", rig.config().build());
         var machine = new CandidacyMachine(
                 standing, rig.clock, new NoSeat(new ArrayList<>()), effects, Duration.ofMillis(500));
-        machine.start(rig.clock.now());
+        machine.start();
         machine.granted(rig.clock.now(), 1, new Proof(rig.clock.now(), Duration.ofSeconds(10)));
         machine.resign(rig.clock.now());
         rig.clock.forward(Duration.ofMillis(980));
