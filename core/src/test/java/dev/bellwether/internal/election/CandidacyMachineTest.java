@@ -51,6 +51,17 @@ class CandidacyMachineTest {
     }
 
     @Test
+    void nothingOfATaskComesToTheExecutorOnceItsMandateIsFenced() {
+        rig.stand("a", rig.config()).whileLeading(mandate -> {});
+        rig.wire.cut = true;
+        rig.pass(DEADLINE.plusMillis(1));
+        assertThat(rig.heard).containsExactly("Acquired", "Fenced UNREACHABLE");
+        var ran = rig.executor.ran;
+        rig.pass(Duration.ofSeconds(1));
+        assertThat(rig.executor.ran).isEqualTo(ran);
+    }
+
+    @Test
     void anOutageShorterThanTheDeadlineChangesNothing() {
         var candidacy = rig.stand("a", rig.config());
         var mandate = candidacy.mandate().orElseThrow();

@@ -50,6 +50,10 @@ class HandOverTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private final Rig rig = new Rig();
+    /** What a machine asks of its seat, and what it wants done. */
+    private final List<String> asked = new ArrayList<>();
+
+    private final SettingsTest.Written effects = new SettingsTest.Written();
 
     @AfterEach
     void close() {
@@ -144,6 +148,31 @@ class HandOverTest {
         assertThat(leader.mandate().orElseThrow().token()).isOne();
         assertThat(standby.isLeader()).isFalse();
         assertThat(view().note()).isEmpty();
+    }
+
+    /** Nobody may be left to withdraw the order. */
+    @Test
+    void whoIsReadyTooLateDoesNotSaySo() {
+        for (var late : List.of(false, true)) {
+            asked.clear();
+            var machine = standby();
+            var order = order(Stage.ASKED, 1, "b");
+            machine.prepare(rig.clock.now(), order, "a");
+            rig.clock.forward(late ? WITHIN : WITHIN.minusNanos(1));
+            machine.prepared(rig.clock.now(), order);
+            assertThat(asked).isEqualTo(late ? List.of("claim") : List.of("claim", "ready"));
+        }
+    }
+
+    @Test
+    void whoDoesNotClaimTheSeatIsNotTakenForReadyAndDoesNotGetReady() {
+        var machine = standby();
+        var order = order(Stage.ASKED, 1, "b");
+        machine.standAside(rig.clock.now());
+        machine.prepare(rig.clock.now(), order, "a");
+        machine.prepared(rig.clock.now(), order);
+        assertThat(asked).containsExactly("claim", "release");
+        assertThat(effects.done).isEmpty();
     }
 
     @Test
@@ -558,6 +587,14 @@ class HandOverTest {
 
     private LoopCandidacy stand(String candidate) {
         return rig.stand(candidate, config(candidate));
+    }
+
+    private CandidacyMachine standby() {
+        var standing = new Standing("billing", "b", "i", rig.config().build());
+        var machine = new CandidacyMachine(
+                standing, rig.clock, new SettingsTest.NoSeat(asked), effects, Duration.ofMillis(500));
+        machine.start();
+        return machine;
     }
 
     private CandidacyConfig.Builder config(String candidate) {

@@ -10,6 +10,7 @@ import dev.bellwether.LeadershipEvent;
 import dev.bellwether.Metrics;
 import dev.bellwether.Phase;
 import dev.bellwether.TaskFailure;
+import dev.bellwether.spi.HandOverNote;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.Proof;
 import dev.bellwether.spi.Seat;
@@ -149,6 +150,15 @@ class SettingsTest {
         assertThat(candidacy.pulse(Duration.ZERO)).isFalse();
         rig.settle();
         assertThat(candidacy.isLeader()).isTrue();
+    }
+
+    @Test
+    void aLeaderStandsDownWhenItsPulseIsDueAndNotWhenSomebodyLooksNext() {
+        rig.stand("a", rig.config().maxPulseInterval(Duration.ofMillis(2_250)));
+        rig.pass(Duration.ofMillis(2_249));
+        assertThat(rig.heard).containsExactly("Acquired");
+        rig.pass(Duration.ofMillis(1));
+        assertThat(rig.heard).containsExactly("Acquired", "Revoked UNPULSED");
     }
 
     @Test
@@ -346,6 +356,11 @@ class SettingsTest {
         }
 
         @Override
+        public void prepare(HandOverNote order, LeadershipEvent.Preparing event) {
+            done.add("prepare");
+        }
+
+        @Override
         public void startWork(LocalMandate mandate) {}
 
         @Override
@@ -383,6 +398,11 @@ class SettingsTest {
         @Override
         public void release() {
             asked.add("release");
+        }
+
+        @Override
+        public void ready(HandOverNote order) {
+            asked.add("ready");
         }
 
         @Override
