@@ -33,6 +33,7 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
     private final RosterClaims claims =
             new RosterClaims(new RosterStanding("jobs", "me", "me-1", config), rig.loop, this, this);
     private long offset;
+    private int writtenWhenGivenBack;
 
     private void lead() {
         claims.caughtUp();
@@ -86,6 +87,18 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
         assertThat(written.getLast().what()).isEqualTo(What.RELEASE);
         assertThat(written.getLast().tokens()).isEqualTo(Map.of(1, 1L));
         assertThat(told).last().isEqualTo("given back 1");
+        assertThat(writtenWhenGivenBack).as("the release").isEqualTo(1);
+    }
+
+    /** Others lead at once if it had read all that they have not. */
+    @Test
+    void whoHasLedSaysInItsReleaseHowFarItHasRead() {
+        lead();
+        claims.seat(1).concede(Duration.ZERO);
+        claims.seat(1).release();
+        rig.settle();
+        assertThat(written.getLast().number()).isEqualTo(RosterWriter.HAD_LED);
+        assertThat(written.getLast().base()).isEqualTo(offset);
     }
 
     @Test
@@ -224,6 +237,7 @@ class RosterClaimsTest implements GroupMembership, RosterDriver.Reports {
     @Override
     public void revoked(int partition) {
         told.add("given back " + partition);
+        writtenWhenGivenBack = written.size();
     }
 
     @Override
