@@ -77,6 +77,18 @@ class OrderRequestTest {
     }
 
     @Test
+    void anOrderToStandDownDoesNotHitTheNextHolder() {
+        var request = order(Order.STAND_DOWN);
+        request.begin(NOW);
+        var written = request.read(new StoredRecord(5, Instant.EPOCH, heldBy("ann")), 0, NOW);
+        assertThat(written.kind()).isEqualTo(SeatStep.Kind.WRITE);
+        assertThat(request.outdated(6, NOW).kind()).isEqualTo(SeatStep.Kind.READ);
+        var end = request.read(new StoredRecord(6, Instant.EPOCH, heldBy("bob")), 0, NOW);
+        assertThat(end.kind()).isEqualTo(SeatStep.Kind.DONE);
+        assertThat(end.value()).isEqualTo(true);
+    }
+
+    @Test
     void aNoteThatIsSentTwiceIsFoundInTheRecord() {
         var lease = Duration.ofSeconds(10);
         var claim = new Claim("billing", "ann", "n-1", lease, lease, 0, Map.of());
@@ -118,6 +130,12 @@ class OrderRequestTest {
 
     private static SeatRequest<Boolean> order(Order order) {
         return new OrderRequest(memory(), () -> "stamp", order);
+    }
+
+    private static SeatRecord heldBy(String candidate) {
+        var lease = Duration.ofSeconds(10);
+        var claim = new Claim("billing", candidate, candidate + "-1", lease, lease, 0, Map.of());
+        return SeatRecord.ABSENT.taken(claim, SeatRecord.Kind.HELD, "stamp of " + candidate, 0, 0);
     }
 
     private static SeatMemory memory() {

@@ -270,6 +270,22 @@ class RecordLeasesTest {
                 .isFalse();
     }
 
+    /** The session goes on for the others, and would keep the seat as long as it does. */
+    @Test
+    void aSharedSeatThatIsConcededAlongWithRenewalsLeavesItsSession() {
+        var held = held(leases, 20);
+        leases.renew(held).forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        var one = held.get(7);
+        var conceded = new ArrayList<>(held);
+        conceded.set(7, new Lease(one.claim(), one.token(), LEASE.dividedBy(5)));
+        leases.renew(conceded).forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        var other = over(records);
+        var claim = claim("election7", "b", 1);
+        assertThat(get(other.acquire(claim)).granted()).isFalse();
+        clock.nanos += LEASE.dividedBy(5).toNanos();
+        assertThat(get(other.acquire(claim)).granted()).isTrue();
+    }
+
     @Test
     void aSessionThatIsOverIsRemovedAlsoByOneThatHasNone() {
         get(leases.renew(held(leases, 20)).get(19));
@@ -302,6 +318,21 @@ class RecordLeasesTest {
                     .isTrue();
             get(holder.renew(held).get(election));
             assertThat(get(holder.renew(held).get(election)).view().standDown()).isTrue();
+            held.forEach(lease -> get(holder.release(lease.claim())));
+        }
+    }
+
+    @Test
+    void aHolderLearnsThroughItsSessionOfANoteThatNobodyTellsIt() {
+        for (var election : List.of(4, 7, 13)) { // each, since one seat is looked at in turn anyway
+            var holder = over(new ForwardingRecordStore(records));
+            var held = held(holder, 20);
+            get(holder.renew(held).get(19));
+            var token = held.get(election).token();
+            assertThat(get(over(new ForwardingRecordStore(records)).note("election" + election, token, "", "a note")))
+                    .isTrue();
+            get(holder.renew(held).get(election));
+            assertThat(get(holder.renew(held).get(election)).view().note()).isEqualTo("a note");
             held.forEach(lease -> get(holder.release(lease.claim())));
         }
     }
@@ -784,6 +815,19 @@ class RecordLeasesTest {
         var told = heard.size();
         get(leases.acquire(claim("b")));
         assertThat(heard).hasSize(told);
+    }
+
+    @Test
+    void whoWatchesHearsOfAConcessionAndOfTheEnd() {
+        var heard = new ArrayList<View>();
+        var watch = over(records).watch("e", heard::add);
+        var token = get(leases.acquire(claim("a"))).view().token();
+        get(leases.renew(List.of(new Lease(claim("a"), token, LEASE.dividedBy(5))))
+                .get(0));
+        assertThat(heard.get(heard.size() - 1).remaining()).isEqualTo(LEASE.dividedBy(5));
+        assertThat(get(leases.order("e", Order.END))).isTrue();
+        assertThat(heard.get(heard.size() - 1).ended()).isTrue();
+        watch.close();
     }
 
     /** It was told on, and what was known of the seat was kept forever. */
