@@ -22,6 +22,7 @@ import dev.bellwether.spi.ConnectUri;
 import dev.bellwether.spi.LeaseStore;
 import dev.bellwether.spi.RecordTraits;
 import dev.bellwether.spi.Seat;
+import dev.bellwether.spi.View;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -303,11 +304,35 @@ class JointElectionsTest {
             assertThat(second.isLeader()).isTrue();
             byBoth.election("billing").end();
             rig.pass(LEASE);
+            assertThat(stand(byOld, "old").status().phase()).isEqualTo(Phase.CLOSED);
+            assertThat(stand(byNext, "next").status().phase()).isEqualTo(Phase.CLOSED);
             assertThat(List.of(joint, second))
                     .allSatisfy(one -> assertThat(one.status().phase()).isEqualTo(Phase.CLOSED));
             assertThat(byBoth.list()).containsExactly("billing");
         }
         assertThat(watched).containsSubsequence("nobody", "both", "second", "nobody");
+    }
+
+    @Test
+    void whoLeadsByOneSeatAloneIsOrderedToStandDown() {
+        for (var alone : List.of(byOld, byNext)) {
+            var leader = stand(alone, "alone");
+            assertThat(leader.isLeader()).isTrue();
+            assertThat(byBoth.election("billing").standDown()).isTrue();
+            rig.pass(SOON);
+            assertThat(leader.isLeader()).isFalse();
+            leave(leader);
+        }
+        assertThat(byBoth.election("billing").standDown()).as("somebody leads").isFalse();
+    }
+
+    @Test
+    void anElectionOfWhichOneSeatHasEndedIsShownAsEnded() {
+        var seat = View.of("billing", 1);
+        var ended = seat.inEra(0, true);
+        assertThat(JointArbiter.both(ended, seat).ended()).isTrue();
+        assertThat(JointArbiter.both(seat, ended).ended()).isTrue();
+        assertThat(JointArbiter.both(seat, seat).ended()).isFalse();
     }
 
     @Test
