@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -65,6 +66,29 @@ class AlternatingSendersTest {
         tandem.close(true, TimeUnit.SECONDS.toNanos(30));
         assertThat(one.closed()).isTrue();
         assertThat(other.closed()).isTrue();
+    }
+
+    /** A former leader that is fenced on one only could commit more on the other, if that were the first. */
+    @Test
+    void theOneThatSendsFirstIsFencedFirst() {
+        var fenced = new ArrayList<String>();
+        var both = new AlternatingSenders("both", noting("first", fenced), noting("second", fenced));
+        both.open();
+        both.close(true, 0);
+        assertThat(fenced).containsExactly("first", "second");
+    }
+
+    private static TransactionalSender noting(String name, List<String> fenced) {
+        return new TransactionalSender(
+                FaultyProducer.of(producer(), new FaultyProducer.Fault() {
+                    @Override
+                    public void before(String method) {
+                        if (method.equals("initTransactions")) {
+                            fenced.add(name);
+                        }
+                    }
+                }),
+                "event-id");
     }
 
     @Test

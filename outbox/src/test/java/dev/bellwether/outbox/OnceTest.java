@@ -7,17 +7,22 @@ import dev.bellwether.fixtures.MysqlFamilyServer;
 import dev.bellwether.fixtures.PostgresServer;
 import dev.bellwether.testkit.Eventually;
 import dev.bellwether.testkit.kafka.KafkaBrokers;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -243,6 +248,124 @@ class OnceTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().isComplete(Map.of("k", 6)));
             assertThat(reader.faults(Map.of("k", 6))).isEmpty();
+        }
+    }
+
+    /** It may be in the log, as the rows are that it names. */
+    @Test
+    void whatATransactionHasSaidThatWasAbortedIsNotBelieved() throws Exception {
+        try (var stage = new RelayStage()) {
+            var config = stage.config(more -> more);
+            var progress = config.progress();
+            progress.recover(0, 0, 1);
+            try (var producer = new KafkaProducer<byte[], byte[]>(
+                    ProducerSettings.of(config, config.transactionalIds(0).get(0)))) {
+                producer.initTransactions();
+                for (var number = 1; number <= 2; number++) {
+                    producer.beginTransaction();
+                    var unused = producer.send(progress.record(0, Published.of(number, 0, 1, List.of())));
+                    producer.flush();
+                    if (number == 1) {
+                        producer.commitTransaction();
+                    } else {
+                        producer.abortTransaction();
+                    }
+                }
+            }
+            assertThat(progress.recover(0, 0).last())
+                    .as("NEVER: rows are deleted that were not published")
+                    .isEqualTo(1);
+        }
+    }
+
+    /** A relay that takes over learns of no more, and the rows of all others must be gone by then. */
+    @Test
+    void noMoreTransactionsBeginThanProgressTellsOfWhileNothingIsDeleted() throws Exception {
+        var goOn = new CountDownLatch(1);
+        var begun = new AtomicInteger();
+        try (var stage = new RelayStage()) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 2 * ProgressTopic.WINDOW));
+            stage.relay(
+                    more -> more.maxTransactionRecords(1),
+                    FaultyDatabase.of(stage.database, new FaultyProducer.Fault() {
+                        @Override
+                        public void before(String statement) {
+                            if (statement.equals("delete")) {
+                                await(goOn);
+                            }
+                        }
+                    }),
+                    properties -> FaultyProducer.of(properties, new FaultyProducer.Fault() {
+                        @Override
+                        public void before(String method) {
+                            if (method.equals("beginTransaction")) {
+                                begun.incrementAndGet();
+                            }
+                        }
+                    }));
+            try {
+                Eventually.eventually(
+                        "as many have begun", RelayStage.PATIENCE, () -> begun.get() >= ProgressTopic.WINDOW);
+                Eventually.throughout(
+                        "no more begin", Duration.ofMillis(300), () -> begun.get() == ProgressTopic.WINDOW);
+            } finally {
+                goOn.countDown();
+            }
+            stage.awaitEmpty();
+        }
+    }
+
+    /** What a database may lose that dies: deletes, and nothing that a relay goes by which takes over. */
+    @Test
+    void epochsAndMarksAndWhatIsParkedAreWrittenDurably() throws Exception {
+        var commits = new ConcurrentSkipListSet<String>();
+        try (var stage = new RelayStage()) {
+            var watched = FaultyDatabase.proxy(DataSource.class, (method, arguments) -> {
+                var connection = stage.connect();
+                return FaultyDatabase.proxy(Connection.class, (called, with) -> {
+                    var result = FaultyDatabase.call(connection, called, with);
+                    var sql = with == null ? "" : String.valueOf(with[0]);
+                    return result instanceof PreparedStatement statement
+                            ? FaultyDatabase.proxy(PreparedStatement.class, (executed, by) -> {
+                                if (executed.getName().startsWith("execute")) {
+                                    writes(sql, stage).ifPresent(what -> commits.add(what + commits(connection)));
+                                }
+                                return FaultyDatabase.call(statement, executed, by);
+                            })
+                            : result;
+                });
+            });
+            stage.stash(
+                    Message.of(stage.topic, "k", "0"),
+                    Message.to(stage.topic).key("bad").partition(99).build());
+            stage.relay(more -> more.poison(Poison.PARK), watched, KafkaProducer::new);
+            stage.awaitEmpty();
+            Eventually.eventually(
+                    "the mark is written",
+                    RelayStage.PATIENCE,
+                    () -> commits.stream().anyMatch(what -> what.startsWith("mark")));
+        }
+        assertThat(commits).containsExactly("epoch on", "mark on", "parked on");
+    }
+
+    private static Optional<String> writes(String sql, RelayStage stage) {
+        if (sql.startsWith("INSERT INTO " + stage.table.relay() + " AS r")) {
+            return Optional.of("epoch ");
+        }
+        if (sql.startsWith("INSERT INTO " + stage.table.parked())) {
+            return Optional.of("parked ");
+        }
+        return sql.startsWith("UPDATE " + stage.table.relay() + " SET progress_epoch")
+                ? Optional.of("mark ")
+                : Optional.empty();
+    }
+
+    private static String commits(Connection connection) {
+        try (var statement = connection.createStatement();
+                var result = statement.executeQuery("SHOW synchronous_commit")) {
+            return result.next() ? result.getString(1) : "";
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -233,6 +233,30 @@ class RowReaderTest {
     }
 
     @Test
+    void gapsStayOpenWhileATransactionIsPreparedThoughNobodyHoldsALockByItsOldName() {
+        var gaps = new Gaps(2_000, 1_000);
+        gaps.noticed(1, 3);
+        gaps.holders(new OpenWriters.Holders(Set.of("writer"), false));
+        gaps.holders(new OpenWriters.Holders(Set.of(), true));
+        assertThat(gaps.closing())
+                .as("NEVER: a gap is closed while its row may still come")
+                .isEmpty();
+        gaps.holders(new OpenWriters.Holders(Set.of(), false));
+        assertThat(gaps.closing()).hasSize(1);
+    }
+
+    @Test
+    void gapIsClosedWhenThoseHaveGoneWhoHeldTheLockThoughOthersHoldItByThen() {
+        var gaps = new Gaps(2_000, 1_000);
+        gaps.noticed(1, 3);
+        gaps.holders(new OpenWriters.Holders(Set.of("a", "b"), false));
+        gaps.holders(new OpenWriters.Holders(Set.of("b", "c"), false));
+        assertThat(gaps.closing()).isEmpty();
+        gaps.holders(new OpenWriters.Holders(Set.of("c", "d"), false));
+        assertThat(gaps.closing()).hasSize(1);
+    }
+
+    @Test
     void oneWriterThatStaysOpenKeepsOnlyTheGenerationsThatGapsReferTo() {
         var gaps = new Gaps(2_000, 1_000);
         var open = new OpenWriters.Holders(Set.of("slow"), false);

@@ -3,19 +3,25 @@ package dev.bellwether.outbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.bellwether.Elections;
+import dev.bellwether.fixtures.MysqlFamilyServer;
+import dev.bellwether.fixtures.MysqlFamilyServer.Kind;
 import dev.bellwether.testkit.Eventually;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A leader that is held up at the worst moment, while another takes over; then it goes on, and still believes to lead.
@@ -174,6 +180,55 @@ class ZombieTest {
                     RelayStage.PATIENCE,
                     () -> reader.poll().ledger().records() >= 2 * NUMBERS);
             assertThat(reader.ledger().faults(Map.of("k", NUMBERS))).isEmpty();
+        }
+    }
+
+    /** Else rows could go that it has read, and begun to send again. */
+    @ParameterizedTest
+    @EnumSource
+    void successorWaitsForADeleteThatIsUnderWay(OutboxForm form) throws Exception {
+        successorWaitsForADelete(new RelayStage(form));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB", "MYSQL"})
+    void successorWaitsForADeleteThatIsUnderWayOnMariaDbAndMySql(Kind kind) throws Exception {
+        successorWaitsForADelete(new RelayStage(
+                Servers.dataSource(MysqlFamilyServer.shared(kind).uri()), OutboxTable.Layout.BELLWETHER));
+    }
+
+    private static void successorWaitsForADelete(RelayStage stage) throws Exception {
+        try (stage;
+                var former = stage.connect();
+                var next = stage.connect()) {
+            stage.stash(Writers.numbered(stage.topic, "k", 0, 2));
+            var store = Store.of(former, stage.table).asFound(former);
+            store.prepare(former, true);
+            store.prepare(next, true);
+            var epoch = store.acquire(former, new Store.Claim("x", 0, 1, "former", true))
+                    .epoch();
+            former.setAutoCommit(false);
+            assertThat(store.delete(former, 0, epoch, new long[] {1, 2})).isEqualTo(2);
+            var acquiring = CompletableFuture.supplyAsync(
+                    () -> {
+                        try {
+                            return store.acquire(next, new Store.Claim("x", 0, 1, "next", true));
+                        } catch (SQLException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    },
+                    task -> new Thread(task, "next").start());
+            Eventually.eventually(
+                    "it waits, or does not",
+                    RelayStage.PATIENCE,
+                    () -> acquiring.isDone() || DivideTest.waits(stage.database));
+            assertThat(acquiring)
+                    .as("NEVER: it reads the table while rows are being deleted")
+                    .isNotDone();
+            former.commit();
+            assertThat(acquiring.join().epoch()).isEqualTo(epoch + 1);
         }
     }
 
