@@ -120,19 +120,22 @@ final class Tables {
         }
     }
 
-    /** Changes nothing, but needs the rights to: what a candidate must be allowed, and nobody who only looks. */
+    /**
+     * Changes nothing, but needs the rights to: what a candidate must be allowed, and nobody who only looks. No
+     * election has an empty name, and MariaDB with sql_safe_updates refuses what asks for no key.
+     */
     static void requireWritable(Connection connection, Dialect dialect, SqlConfig config) throws SQLException {
         // a claim skips what others have locked, which servers that are too old do not understand
         execute(
                 connection,
                 dialect,
                 dialect.fill("SELECT e.election FROM {e} e WHERE 1 = 0" + dialect.lockToGrant(), config));
-        execute(connection, dialect, dialect.fill("UPDATE {e} SET token = token + 1 WHERE 1 = 0", config));
+        execute(connection, dialect, dialect.fill("UPDATE {e} SET token = token + 1 WHERE election = ''", config));
         execute(
                 connection,
                 dialect,
                 dialect.fill("INSERT INTO {e} (election) SELECT election FROM {e} WHERE 1 = 0", config));
-        execute(connection, dialect, dialect.fill("UPDATE {c} SET priority = 0 WHERE 1 = 0", config));
+        execute(connection, dialect, dialect.fill("UPDATE {c} SET priority = 0 WHERE election = ''", config));
         execute(
                 connection,
                 dialect,
@@ -140,7 +143,7 @@ final class Tables {
                         "INSERT INTO {c} (election, candidate, priority, metadata, until_at)"
                                 + " SELECT election, candidate, priority, metadata, until_at FROM {c} WHERE 1 = 0",
                         config));
-        execute(connection, dialect, dialect.fill("DELETE FROM {c} WHERE 1 = 0", config));
+        execute(connection, dialect, dialect.fill("DELETE FROM {c} WHERE election = ''", config));
     }
 
     private static void execute(Connection connection, Dialect dialect, String sql) throws SQLException {

@@ -53,6 +53,31 @@ class RightsTest {
                 () -> execute(server.uri(), "GRANT " + rights + " TO " + user));
     }
 
+    /** A pool may have its sessions so: none of their writes may go through a whole table. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"MARIADB_PLAIN", "MYSQL"})
+    void electionsAreHeldWithSafeUpdates(Kind kind) throws Exception {
+        var session = "&sessionVariables=sql_safe_updates=1";
+        var uri = MysqlFamilyServer.shared(kind).uri() + session + "&bellwether.table=" + table;
+        var config = CandidacyConfig.builder().lease(LEASE).build();
+        try (var elections = Elections.connect(uri);
+                var others = Elections.connect(uri)) {
+            var first = elections.stand("safe", config);
+            assertThat(first.await(PATIENCE)).isPresent();
+            var second = others.stand("safe", config);
+            Eventually.eventually(
+                    "both are listed",
+                    PATIENCE,
+                    () -> elections.election("safe").candidates().size() == 2);
+            first.close();
+            assertThat(second.await(PATIENCE)).isPresent();
+            elections.election("safe").end();
+            elections.election("safe").delete();
+        }
+    }
+
     @Test
     void aRoleOfPostgresThatMayNotLogInForAWhileEndsNoCandidacy() throws Exception {
         var server = PostgresServer.shared();

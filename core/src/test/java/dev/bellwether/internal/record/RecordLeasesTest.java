@@ -278,7 +278,8 @@ class RecordLeasesTest {
         var one = held.get(7);
         var conceded = new ArrayList<>(held);
         conceded.set(7, new Lease(one.claim(), one.token(), LEASE.dividedBy(5)));
-        leases.renew(conceded).forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
+        leases.renew(conceded)
+                .forEach(renewal -> assertThat(get(renewal).granted()).isTrue());
         var other = over(records);
         var claim = claim("election7", "b", 1);
         assertThat(get(other.acquire(claim)).granted()).isFalse();
