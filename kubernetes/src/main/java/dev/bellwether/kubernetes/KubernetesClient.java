@@ -234,15 +234,17 @@ final class KubernetesClient {
     static Duration pauseWanted(HttpHeaders headers) {
         var wanted = headers.firstValue("Retry-After").orElse("1").strip();
         var pause = wanted.matches("[0-9]{1,6}") ? Duration.ofSeconds(Long.parseLong(wanted)) : until(wanted, headers);
+        if (pause.compareTo(SHORTEST_PAUSE) < 0) {
+            return SHORTEST_PAUSE;
+        }
         return pause.compareTo(LONGEST_PAUSE) < 0 ? pause : LONGEST_PAUSE;
     }
 
-    /** An API server says seconds. A proxy may name a time, by its own clock. One that is over costs a second. */
+    /** An API server says seconds. A proxy may name a time, by its own clock, which may be over. */
     private static Duration until(String time, HttpHeaders headers) {
         try {
             var now = headers.firstValue("Date").map(KubernetesClient::instant).orElseGet(Instant::now);
-            var pause = Duration.between(now, instant(time));
-            return pause.compareTo(SHORTEST_PAUSE) > 0 ? pause : SHORTEST_PAUSE;
+            return Duration.between(now, instant(time));
         } catch (DateTimeException e) {
             return LONGEST_PAUSE; // neither seconds nor a time
         }

@@ -219,6 +219,7 @@ class RightsTest {
     @CsvSource(
             delimiter = ';',
             value = {
+                "0; 1",
                 "4; 4",
                 "40; 30",
                 "Sun, 06 Nov 1994 08:49:41 GMT; 4",
