@@ -38,6 +38,16 @@ class NatsClusterContractTest extends ElectionsContract {
             }
 
             @Override
+            public void restartServer() {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void pauseServer() {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
             public int cycles() {
                 return 200; // each is some twenty rounds through three servers that share two cores
             }
