@@ -63,6 +63,9 @@ public final class ConnectUri {
     private static final Pattern NEXT_HOST = Pattern.compile("@[^@,]*,(?:[^@,:]*:)?");
 
     private static final Pattern PARAMETERS = Pattern.compile("[?;]");
+    /** What an unencoded {@code &} of a secret may have cut off, with what Base64 ends in; the value of no parameter. */
+    private static final Pattern REST = Pattern.compile("[^=]*=*");
+
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
     private static final String JOINT = "joint";
     /** A URI within a URI, of joint elections. */
@@ -420,7 +423,7 @@ public final class ConnectUri {
         var shownParts = new StringJoiner("&");
         var hidden = false;
         for (var part : text.substring(parameters.start()).split("&", -1)) {
-            var shownPart = hidden && part.indexOf('=') < 0 ? concealed("", part) : concealPart(part);
+            var shownPart = hidden && REST.matcher(part).matches() ? concealed("", part) : concealPart(part);
             hidden = shownPart.endsWith(STARS);
             shownParts.add(shownPart);
         }
@@ -456,6 +459,10 @@ public final class ConnectUri {
 
     private String concealed(String before, String secret) {
         remember(secret, secrets);
+        var end = secret.indexOf('=');
+        if (end >= 0 && REST.matcher(secret).matches()) {
+            remember(secret.substring(0, end), secrets); // others take this for the name of a parameter
+        }
         if (secret.indexOf(';') >= 0) {
             remember(secret.substring(0, secret.indexOf(';')), secrets); // some drivers end it there
         }

@@ -438,6 +438,15 @@ class ConnectUriTest {
     }
 
     @Test
+    void whatAnAmpersandCutsOffASecretIsHiddenAlsoIfItEndsAsBase64Does() {
+        for (var password : List.of("&s3cr3t=", "s3&s3cr3t==")) {
+            var uri = ConnectUri.parse("jdbc:postgresql://db/app?user=me&password=" + password + "&ssl=true");
+            assertThat(uri.toString()).doesNotContain("s3cr3t").contains("user=me&password=***&", "&ssl=true");
+            assertThat(uri.redact("unknown parameter s3cr3t")).isEqualTo("unknown parameter ***");
+        }
+    }
+
+    @Test
     void anAddressIsNotTakenForANameOfWhichNobodyKnowsHoweverLateWeLook() {
         var endpoint = new Endpoint("127.0.0.1", 1);
         assertThat(Endpoint.complaints(List.of(endpoint), Duration.ofMillis(1)))
