@@ -79,7 +79,7 @@ class AccessTest {
                 "client-certificate-data: " + data(servers.certificates().certificate("client")) + ", client-key-data: "
                         + data(servers.certificates().secret("client")));
         leads("k8s:?kubeconfig=" + file);
-        assertThat(servers.get(0, KubernetesServers.leases("team"))).contains("\"name\":\"access\"");
+        assertThat(servers.get(0, KubernetesServers.leases("team"))).contains("\"name\":\"secured\"");
     }
 
     @Test
