@@ -63,7 +63,7 @@ public final class ConnectUri {
     private static final Pattern NEXT_HOST = Pattern.compile("@[^@,]*,(?:[^@,:]*:)?");
 
     private static final Pattern PARAMETERS = Pattern.compile("[?;]");
-    /** What an unencoded {@code &} of a secret may have cut off, with what Base64 ends in; the value of no parameter. */
+    /** What an unencoded {@code &} may have cut off a secret, which may end as Base64 does: no name with a value. */
     private static final Pattern REST = Pattern.compile("[^=]*=*");
 
     private static final Pattern PARAMETER_NAME = Pattern.compile("(?:^|[?;])([^=?;]*)=");
