@@ -303,8 +303,8 @@ class RecordsTest extends RecordFacts {
                     .toList();
             while (!left.isEmpty()) { // a busy machine may take no connection for a while
                 var asked = new LinkedHashMap<RecordKey, CompletionStage<?>>();
-                left.forEach(one -> asked.put(
-                        one, store.write(one, 0, new Draft("x", ""), Urgency.KEEP, Duration.ofMinutes(5))));
+                left.forEach(one ->
+                        asked.put(one, store.write(one, 0, new Draft("x", ""), Urgency.KEEP, Duration.ofMinutes(5))));
                 left = asked.entrySet().stream()
                         .filter(one -> isUnanswered(one.getValue()))
                         .map(Map.Entry::getKey)
