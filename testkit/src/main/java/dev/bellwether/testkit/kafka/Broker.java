@@ -66,18 +66,15 @@ public final class Broker extends JvmServer {
     }
 
     @Override
-    protected List<String> command() {
+    protected List<String> command() throws IOException {
         var command = new ArrayList<>(List.of(JAVA, "-Xmx384m", "-XX:+UseSerialGC"));
         command.addAll(compiler());
         command.addAll(List.of(
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
-                "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info",
-                "-cp",
-                classPath,
-                BrokerMain.class.getName(),
-                config.toString(),
-                CLUSTER));
+                "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info"));
+        command.addAll(program(BrokerMain.class, classPath));
+        command.addAll(List.of(config.toString(), CLUSTER));
         return command;
     }
 

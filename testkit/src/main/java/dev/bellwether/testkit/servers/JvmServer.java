@@ -25,6 +25,7 @@ public abstract class JvmServer implements BenchEnvironment.Server {
     private final String name;
     private final Path output;
     private @Nullable Process process;
+    private @Nullable SharedClasses classes;
 
     /** Begins without a process; what that prints is in this file. */
     protected JvmServer(String name, Path output) {
@@ -34,6 +35,12 @@ public abstract class JvmServer implements BenchEnvironment.Server {
 
     /** Returns what to run at the next start. */
     protected abstract List<String> command() throws IOException;
+
+    /** Returns the last options of {@link #JAVA}, by which it runs this class of this class path. */
+    protected final synchronized List<String> program(Class<?> main, String classPath) throws IOException {
+        classes = SharedClasses.of(main, classPath);
+        return classes.options();
+    }
 
     /** Returns whether it serves. */
     protected abstract boolean serves();
@@ -113,6 +120,11 @@ public abstract class JvmServer implements BenchEnvironment.Server {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new IllegalStateException("interrupted while " + name + " was to start", e);
+            }
+        }
+        synchronized (this) {
+            if (classes != null) {
+                classes.served();
             }
         }
     }

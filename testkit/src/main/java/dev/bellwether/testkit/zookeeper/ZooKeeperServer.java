@@ -132,8 +132,8 @@ public final class ZooKeeperServer extends JvmServer {
                 "-Dzookeeper.preAllocSize=64",
                 "-Dzookeeper.jmx.log4j.disable=true"));
         command.addAll(systemProperties);
-        command.addAll(
-                List.of("-cp", System.getProperty("java.class.path"), ServerMain.class.getName(), config.toString()));
+        command.addAll(program(ServerMain.class, System.getProperty("java.class.path")));
+        command.add(config.toString());
         return command;
     }
 
