@@ -238,7 +238,7 @@ class VanishedOperatorTest {
         try (var stage = stage(on);
                 var connection = stage.connect()) {
             Store.of(connection, stage.table).acquire(connection, new Store.Claim(stage.name, 0, 1, "first", true));
-            for (var sql : List.of("epoch + 1", "SELECT relay FROM")) { // before its transaction, and in it
+            for (var sql : List.of("epoch + 1", "SET shards")) { // before its transaction, and in it
                 var admin = OutboxAdmin.of(ending(stage.database, sql), stage.table);
                 assertThatThrownBy(() -> admin.divide(stage.name, 2, Map.of("bootstrap.servers", stage.bootstrap)))
                         .hasMessage(ENDED);
